@@ -1,0 +1,274 @@
+//! Asking the client on modern: `input_required`, sealed `requestState`, and the retry that brings both back (MRTR).
+//!
+//! The state travels through the client, who may do with it what it likes. So it is sealed, bound to the principal, the
+//! method and the parameters of the request, and expires (MRTR-8, MRTR-9). Nothing is kept here (MRTR-6).
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::calls::Slot;
+use crate::endpoint::Endpoint;
+use crate::fault::Fault;
+use crate::machine::Kind;
+use crate::peer::{Caller, Revision};
+use crate::question::{Question, Response, Resume};
+use crate::settle::Settled;
+use crate::time::Time;
+use crate::wire::{Message, Param, write};
+
+/// What one byte of the packed state can count.
+const MOST_QUESTIONS: usize = 255;
+
+/// Whether a run may ask that (MRTR-2, MRTR-3; bounds of [`Limits`](crate::policy::Limits)). Counts the round.
+pub(crate) fn admit(
+    slot: &mut Slot,
+    questions: &[(Box<str>, Question)],
+    state: &Bytes,
+    endpoint: &Endpoint,
+) -> Result<(), Fault> {
+    let limits = endpoint.limits();
+    slot.rounds += 1;
+    if slot.rounds > limits.rounds {
+        return Err(Fault::internal("The request asks its client again and again"));
+    }
+    if questions.len() > limits.questions.min(MOST_QUESTIONS) || state.len() > limits.state {
+        return Err(Fault::internal("The request asks for too much at once"));
+    }
+    let twice = questions.iter().enumerate().any(|(n, (key, _))| questions[..n].iter().any(|(other, _)| other == key));
+    if twice {
+        return Err(Fault::internal("The request asks two questions under one key"));
+    }
+    Ok(())
+}
+
+/// The `input_required` result of a modern request. A question that the client cannot answer is not sent: it is answered
+/// as unsupported, now if there is no other, else with the retry.
+pub(crate) fn input_required(
+    slot: &Slot,
+    questions: Vec<(Box<str>, Question)>,
+    state: Bytes,
+    now: Time,
+    endpoint: &Endpoint,
+) -> Result<Settled, Fault> {
+    let able = |question: &Question| slot.peer.capabilities.missing(&question.needs()).is_none();
+    let (open, unsupported): (Vec<_>, Vec<_>) = questions.into_iter().partition(|(_, question)| able(question));
+    if open.is_empty() && !unsupported.is_empty() {
+        let replies = unsupported.into_iter().map(|(key, _)| (key, Response::Unsupported)).collect();
+        return Ok(Settled::Again(Box::new(Resume { state, replies })));
+    }
+    let Some(seal) = endpoint.seal() else {
+        return Err(Fault::internal("The server has no key to seal the state of a question with"));
+    };
+    let unsupported: Vec<&str> = unsupported.iter().map(|(key, _)| &**key).collect();
+    let plain = pack(now.after(endpoint.timing().state), &unsupported, &state);
+    let sealed = seal.seal(&bound(&slot.caller, &slot.kind), &plain);
+    let mut out = Vec::with_capacity(256 + sealed.len());
+    write::result_open(&mut out, &slot.id);
+    out.extend_from_slice(b"{\"resultType\":\"input_required\"");
+    if !open.is_empty() {
+        out.extend_from_slice(b",\"inputRequests\":{");
+        for (n, (key, question)) in open.iter().enumerate() {
+            if n > 0 {
+                out.push(b',');
+            }
+            write::string(&mut out, key);
+            out.extend_from_slice(b":{\"method\":\"");
+            out.extend_from_slice(question.method().as_bytes());
+            out.extend_from_slice(b"\",\"params\":");
+            params(&mut out, question, slot.peer.revision)?;
+            out.push(b'}');
+        }
+        out.push(b'}');
+    }
+    out.extend_from_slice(b",\"requestState\":");
+    write::string(&mut out, &sealed);
+    out.push(b',');
+    out.extend_from_slice(endpoint.result_meta());
+    out.extend_from_slice(b"}}");
+    Ok(Settled::Answered(out, 200))
+}
+
+/// The params of a question, in the words of a revision (ELIC-3).
+///
+/// # Errors
+///
+/// If what the handler gave is not the JSON that it should be.
+pub(crate) fn params(out: &mut Vec<u8>, question: &Question, revision: Revision) -> Result<(), Fault> {
+    match question {
+        Question::Form { message, schema } => {
+            out.push(b'{');
+            if revision >= Revision::V2025_11_25 {
+                out.extend_from_slice(b"\"mode\":\"form\",");
+            }
+            out.extend_from_slice(b"\"message\":");
+            write::string(out, message);
+            out.extend_from_slice(b",\"requestedSchema\":");
+            out.extend_from_slice(object(schema)?.as_bytes());
+            out.push(b'}');
+        }
+        Question::Url { message, url, id } => {
+            out.extend_from_slice(b"{\"mode\":\"url\",\"message\":");
+            write::string(out, message);
+            out.extend_from_slice(b",\"url\":");
+            write::string(out, url);
+            if revision == Revision::V2025_11_25 {
+                out.extend_from_slice(b",\"elicitationId\":");
+                write::string(out, id);
+            }
+            out.push(b'}');
+        }
+        Question::Sample { params, .. } => out.extend_from_slice(object(params)?.as_bytes()),
+        Question::Roots => out.extend_from_slice(b"{}"),
+    }
+    Ok(())
+}
+
+fn object(text: &str) -> Result<Cow<'_, str>, Fault> {
+    match serde_json::from_str::<&RawValue>(text) {
+        Ok(raw) if raw.get().starts_with('{') => Ok(one_line(raw.get())),
+        _ => Err(Fault::internal("The question to the client is not a JSON object")),
+    }
+}
+
+/// What a retry brings back (MRTR-5, MRTR-7); `None` if the request is no retry.
+pub(crate) fn resume(
+    message: &Message,
+    caller: &Caller,
+    kind: &Kind,
+    now: Time,
+    endpoint: &Endpoint,
+) -> Result<Option<Box<Resume>>, Fault> {
+    let sealed = match message.param(Param::RequestState) {
+        None => None,
+        Some(_) => match message.param_str(Param::RequestState) {
+            Some(sealed) => Some(sealed),
+            None => return Err(Fault::invalid_params("`requestState` must be the string that this server sent")),
+        },
+    };
+    let answers = message.param(Param::InputResponses);
+    if sealed.is_none() && answers.is_none() {
+        return Ok(None);
+    }
+    let mut resume = match answers {
+        Some(answers) => replies(answers, endpoint.limits().questions)?,
+        None => Resume::default(),
+    };
+    if let Some(sealed) = sealed {
+        let refused = || Fault::invalid_params("`requestState` is not this server's for this request, or has expired");
+        let seal = endpoint.seal().ok_or_else(refused)?;
+        let plain = seal.open(&bound(caller, kind), &sealed).ok_or_else(refused)?;
+        let (expires, unsupported, state) = unpack(&plain).ok_or_else(refused)?;
+        if expires <= now {
+            return Err(refused());
+        }
+        resume.state = state;
+        resume.replies.retain(|(key, _)| !unsupported.contains(key));
+        resume.replies.extend(unsupported.into_iter().map(|key| (key, Response::Unsupported)));
+    }
+    Ok(Some(Box::new(resume)))
+}
+
+/// `inputResponses`: an object of objects. Keys that nobody asked for are the handler's to ignore (MRTR-7).
+fn replies(answers: &str, most: usize) -> Result<Resume, Fault> {
+    let malformed = || Fault::invalid_params("`inputResponses` must be an object that holds an object for each key");
+    let parsed: Value = serde_json::from_str(answers).map_err(|_| malformed())?;
+    let Value::Object(entries) = parsed else { return Err(malformed()) };
+    // The client may add keys of its own; what was asked is always fewer.
+    if entries.len() > most * 4 {
+        return Err(Fault::invalid_params("`inputResponses` holds too many keys"));
+    }
+    let mut replies = Vec::with_capacity(entries.len());
+    for (key, value) in entries {
+        if !value.is_object() {
+            return Err(malformed());
+        }
+        replies.push((key.into_boxed_str(), Response::Result(value.to_string().into())));
+    }
+    Ok(Resume { state: Bytes::new(), replies })
+}
+
+/// What a state must not be moved away from: principal, method and parameters (MRTR-9).
+fn bound(caller: &Caller, kind: &Kind) -> Vec<u8> {
+    let (method, name, params) = match kind {
+        // By name: the handles of another instance with the same keys may differ (MRTR-6).
+        Kind::Tool { name, arguments, .. } => ("tools/call", &**name, arguments),
+        Kind::Extension { method, params } => (&**method, "", params),
+    };
+    let mut bound = Vec::with_capacity(64 + params.len());
+    let mut part = |bytes: &[u8]| {
+        bound.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        bound.extend_from_slice(bytes);
+    };
+    part(caller.principal.as_ref().map_or(&[], |principal| principal.as_str().as_bytes()));
+    part(&[u8::from(caller.principal.is_some())]);
+    part(method.as_bytes());
+    part(name.as_bytes());
+    part(canonical(params).as_bytes());
+    bound
+}
+
+/// The same JSON in one spelling: a client may write its arguments anew for the retry.
+fn canonical(json: &[u8]) -> Cow<'_, str> {
+    match serde_json::from_slice::<Value>(json) {
+        Ok(mut value) => {
+            sort(&mut value);
+            Cow::Owned(value.to_string())
+        }
+        Err(_) => String::from_utf8_lossy(json),
+    }
+}
+
+/// Puts members in order of their keys; needed where a dependent switches on serde_json's `preserve_order`.
+fn sort(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            let mut sorted: Vec<(String, Value)> = core::mem::take(members).into_iter().collect();
+            sorted.sort_by(|a, b| a.0.cmp(&b.0));
+            for (key, mut value) in sorted {
+                sort(&mut value);
+                members.insert(key, value);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(sort),
+        _ => {}
+    }
+}
+
+/// `expiry, number of keys, (length, key)…, state`.
+fn pack(expires: Time, unsupported: &[&str], state: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(16 + state.len());
+    plain.extend_from_slice(&expires.0.to_le_bytes());
+    plain.push(u8::try_from(unsupported.len()).unwrap_or(u8::MAX));
+    for key in unsupported {
+        plain.extend_from_slice(&u32::try_from(key.len()).unwrap_or(u32::MAX).to_le_bytes());
+        plain.extend_from_slice(key.as_bytes());
+    }
+    plain.extend_from_slice(state);
+    plain
+}
+
+type Unpacked = (Time, Vec<Box<str>>, Bytes);
+
+fn unpack(plain: &[u8]) -> Option<Unpacked> {
+    let (expires, rest) = plain.split_first_chunk::<8>()?;
+    let (count, mut rest) = rest.split_first()?;
+    let mut unsupported = Vec::new();
+    for _ in 0..*count {
+        let (length, tail) = rest.split_first_chunk::<4>()?;
+        let (key, tail) = tail.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        unsupported.push(core::str::from_utf8(key).ok()?.into());
+        rest = tail;
+    }
+    Some((Time(u64::from_le_bytes(*expires)), unsupported, Bytes::copy_from_slice(rest)))
+}
+
+/// JSON without raw line breaks: outside of strings they are only white space, and strings have none.
+pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
+    if json.contains(['\n', '\r']) { Cow::Owned(json.replace(['\n', '\r'], " ")) } else { Cow::Borrowed(json) }
+}

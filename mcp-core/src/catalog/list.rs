@@ -1,0 +1,57 @@
+//! The entries of one list, encoded for one revision.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::tool::Tool;
+use crate::peer::Revision;
+
+/// Items joined by commas, and where each ends.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct List {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl List {
+    /// All items, joined by commas.
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// One item.
+    pub(super) fn item(&self, index: usize) -> &[u8] {
+        let start = match index.checked_sub(1) {
+            Some(before) => self.ends[before] + 1,
+            None => 0,
+        };
+        &self.text[start..self.ends[index]]
+    }
+
+    fn of(tools: &[Tool], revision: Revision) -> Self {
+        let mut list = Self { text: Vec::new(), ends: Vec::with_capacity(tools.len()) };
+        for tool in tools {
+            if !list.ends.is_empty() {
+                list.text.push(b',');
+            }
+            tool.encode(&mut list.text, revision);
+            list.ends.push(list.text.len());
+        }
+        list.text.shrink_to_fit();
+        list
+    }
+}
+
+/// The list of each revision, indexed by revision; a revision whose text is that of the one before shares it.
+pub(super) fn every_revision(tools: &[Tool]) -> [Arc<List>; Revision::ALL.len()] {
+    let mut last: Option<Arc<List>> = None;
+    Revision::ALL.map(|revision| {
+        let list = List::of(tools, revision);
+        let list = match last.take() {
+            Some(last) if *last == list => last,
+            _ => Arc::new(list),
+        };
+        last = Some(Arc::clone(&list));
+        list
+    })
+}

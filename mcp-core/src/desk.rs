@@ -1,0 +1,469 @@
+//! What a session and a pipe have in common: requests that run, ask and end, on one stream or on many.
+//!
+//! It never decides what a message means; [`Session`](crate::Session) and [`Pipe`](crate::Pipe) do.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use crate::calls::{Admission, Asking, Calls, Phase, Slot};
+use crate::endpoint::Endpoint;
+use crate::fault::Fault;
+use crate::legacy;
+use crate::machine::{CallId, Event, Gate, MachineId, Note, Outcome, Output, StreamId, Ticket};
+use crate::modern::Step;
+use crate::outbox::FrameKind;
+use crate::peer::{Caller, Era};
+use crate::policy::Clock;
+use crate::question::{Question, Response, Resume};
+use crate::reply::Reply;
+use crate::settle::{self, Settled};
+use crate::stream::Stream;
+use crate::timers::{Timer, Timers};
+use crate::wire::{Id, Message, Param, write};
+use crate::{ask, question};
+
+/// The working part of a session or pipe.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) clock: Clock,
+    pub(crate) phase: legacy::Phase,
+    pub(crate) calls: Calls,
+    pub(crate) streams: Streams,
+    pub(crate) timers: Timers,
+    pub(crate) outputs: VecDeque<Output>,
+    /// Whether a client can be asked at all: not without a session, nor after its input has ended.
+    pub(crate) can_ask: bool,
+    /// The next id of a request to the client.
+    next_question: u64,
+    /// The ping that the client has not answered.
+    pinged: Option<u64>,
+}
+
+impl Desk {
+    pub(crate) fn new(machine: MachineId, endpoint: Arc<Endpoint>, clock: Clock, phase: legacy::Phase) -> Self {
+        Self {
+            endpoint,
+            clock,
+            phase,
+            calls: Calls::new(machine),
+            streams: Streams::default(),
+            timers: Timers::default(),
+            outputs: VecDeque::new(),
+            can_ask: true,
+            next_question: 1,
+            pinged: None,
+        }
+    }
+
+    /// Carries out what was decided about a request.
+    pub(crate) fn proceed(&mut self, step: Result<Step, Fault>, id: &Id, from: &Caller, stream: StreamId, era: Era) {
+        let fault = match step {
+            Ok(Step::Answer(response)) => return self.answer(stream, response, 200),
+            Ok(Step::Run(admission)) if self.calls.len() < self.endpoint.limits().calls => {
+                return self.start(admission, from, stream);
+            }
+            Ok(Step::Run(_)) => Fault::internal("Too many calls at once: wait for one to end").with_status(503),
+            Err(fault) => fault,
+        };
+        let status = if era == Era::Legacy { settle::legacy_status(&fault) } else { fault.status() };
+        self.answer(stream, settle::error(Some(id), &fault), status);
+        self.event(Event::Refused(fault));
+    }
+
+    /// Ends a run. A ticket that is too late is an event, not an error (design 3, rule 4).
+    pub(crate) fn done(&mut self, ticket: &Ticket, outcome: Outcome) {
+        let Some(index) = self.calls.redeem(ticket) else { return self.event(Event::Late(ticket.call)) };
+        let now = self.clock.now();
+        let Some(slot) = self.calls.get_mut(index) else { return };
+        match settle::settle(slot, outcome, now, &self.endpoint) {
+            Settled::Answered(response, status) => self.finish(index, response, status),
+            Settled::Again(resume) => self.run(index, Some(resume)),
+            Settled::Ask(questions, state) => self.ask(index, questions, state),
+        }
+    }
+
+    /// Sends on what a running call says.
+    pub(crate) fn note(&mut self, call: CallId, note: &Note) {
+        let Some(slot) = self.calls.running(call).and_then(|index| self.calls.get_mut(index)) else { return };
+        let stream = slot.stream;
+        let frame = match note {
+            Note::Progress { .. } => settle::progress(slot, note).map(|json| (FrameKind::Progress(call), json)),
+            Note::Log { level, .. } => {
+                // LOG-3 on modern, LOG-2 on legacy; LOG-1 on both.
+                let least = match slot.era() {
+                    Era::Modern => slot.level,
+                    Era::Legacy => self.phase.ready().map(|ready| ready.level),
+                };
+                let wanted = self.endpoint.has_logging() && least.is_some_and(|least| *level >= least);
+                wanted.then(|| settle::log(note)).flatten().map(|json| (FrameKind::Log, json))
+            }
+        };
+        if let Some((kind, json)) = frame {
+            self.push(stream, kind, json);
+        }
+    }
+
+    /// The peer gives up a request of its own (CANC-2). On HTTP two may have the id, and both end (design 5).
+    pub(crate) fn cancel(&mut self, message: &Message) {
+        let id = message.param(Param::RequestId).and_then(|raw| Id::parse(raw, self.endpoint.limits().id));
+        let Some(id) = id else { return self.event(Event::Dropped("a cancellation without a request id")) };
+        let mut found = false;
+        while let Some(index) = self.calls.find(|slot| slot.id == id) {
+            found = true;
+            self.abandon(index);
+        }
+        if !found {
+            self.event(Event::Dropped("a cancellation of a request that does not run"));
+        }
+    }
+
+    /// Ends a request without an answer, and its open questions with it (CANC-3).
+    pub(crate) fn abandon(&mut self, index: u32) {
+        let Some(slot) = self.calls.take(index) else { return };
+        self.stop_timers(slot.call);
+        match slot.phase {
+            Phase::Running => self.outputs.push_back(Output::Abandon(slot.call)),
+            Phase::Asking(asking) => self.withdraw(slot.stream, &asking.open, "The request was cancelled"),
+        }
+        let Some(stream) = self.streams.get_mut(slot.stream) else { return };
+        let reply = stream.forget(slot.call);
+        self.opened(slot.stream, reply);
+        self.ready(slot.stream);
+    }
+
+    /// The client answered a question, or a ping. Returns whether anybody had asked.
+    pub(crate) fn response(&mut self, message: &Message) -> bool {
+        let Some(asked) = message.id().and_then(Id::as_i64).and_then(|id| u64::try_from(id).ok()) else { return false };
+        if self.pinged == Some(asked) {
+            self.pinged = None;
+            return true;
+        }
+        let open = |slot: &Slot| match &slot.phase {
+            Phase::Asking(asking) => asking.open.iter().any(|(id, _)| *id == asked),
+            Phase::Running => false,
+        };
+        let Some(index) = self.calls.find(open) else { return false };
+        let response = match (message.error(), message.result_bytes()) {
+            (Some(error), _) => Response::Error { code: error.code, message: error.message },
+            // Kept while other questions are open, so at its exact size.
+            (None, result) if result.starts_with(b"{") => Response::Result(Bytes::copy_from_slice(&result)),
+            (None, _) => Response::Error { code: -32603, message: "The client's result is not an object".into() },
+        };
+        self.replied(index, asked, response);
+        true
+    }
+
+    /// A deadline of a call, a question or a ping has passed. Returns whether the client is to be taken for gone.
+    pub(crate) fn tick(&mut self, timer: Timer) -> bool {
+        match timer {
+            Timer::Call(call) => self.call_timed_out(call),
+            Timer::Question(call) => self.questions_timed_out(call),
+            Timer::KeepAlive(stream) => self.keep_alive(stream),
+            Timer::Ping => return self.ping(),
+            Timer::Opening | Timer::Hibernate | Timer::Idle => {}
+        }
+        false
+    }
+
+    /// Begins to ping, if that is wanted.
+    pub(crate) fn start_pinging(&mut self) {
+        if let Some(span) = self.endpoint.timing().ping {
+            self.timers.set(Timer::Ping, self.clock.now().after(span));
+        }
+    }
+
+    /// Answers everything that waits: the server goes down.
+    pub(crate) fn refuse_all(&mut self, why: &'static str) {
+        while let Some(index) = self.calls.find(|_| true) {
+            let Some(slot) = self.calls.get(index) else { return };
+            let response = settle::error(Some(&slot.id), &Fault::internal(why));
+            if matches!(slot.phase, Phase::Running) {
+                self.outputs.push_back(Output::Abandon(slot.call));
+            }
+            self.finish(index, response, 200);
+        }
+    }
+
+    /// Abandons everything that waits: nobody is there to be answered.
+    pub(crate) fn abandon_all(&mut self) {
+        while let Some(index) = self.calls.find(|_| true) {
+            self.abandon(index);
+        }
+    }
+
+    /// Nobody will answer the open questions any more.
+    pub(crate) fn give_up_asking(&mut self) {
+        self.can_ask = false;
+        while let Some(index) = self.calls.find(|slot| matches!(slot.phase, Phase::Asking(_))) {
+            self.reply_to_rest(index, &Response::Unsupported);
+        }
+    }
+
+    /// Queues an answer on a stream.
+    pub(crate) fn answer(&mut self, stream: StreamId, json: Vec<u8>, status: u16) {
+        let Some(target) = self.streams.get_mut(stream) else { return };
+        let reply = target.answer(json, status, self.endpoint.limits());
+        self.opened(stream, reply);
+        self.ready(stream);
+        self.rearm(stream);
+    }
+
+    /// Queues a notification or question on a stream.
+    pub(crate) fn push(&mut self, stream: StreamId, kind: FrameKind, json: Vec<u8>) {
+        let Some(target) = self.streams.get_mut(stream) else { return };
+        let dropped = target.outbox().dropped_logs();
+        let reply = target.note(kind, json, self.endpoint.limits());
+        let dropped_now = target.outbox().dropped_logs();
+        self.opened(stream, reply);
+        self.ready(stream);
+        self.rearm(stream);
+        if dropped_now > dropped {
+            self.event(Event::LogsDropped(dropped_now));
+        }
+    }
+
+    pub(crate) fn opened(&mut self, stream: StreamId, reply: Option<Reply>) {
+        if let Some(reply) = reply {
+            self.outputs.push_back(Output::Open { stream, reply });
+        }
+    }
+
+    /// Says once that a stream has something.
+    pub(crate) fn ready(&mut self, stream: StreamId) {
+        let said = matches!(self.outputs.back(), Some(Output::Ready(last)) if *last == stream);
+        if !said {
+            self.outputs.push_back(Output::Ready(stream));
+        }
+    }
+
+    pub(crate) fn event(&mut self, event: Event) {
+        self.outputs.push_back(Output::Event(event));
+    }
+
+    pub(crate) fn gate(&self) -> Gate {
+        if self.streams.bytes() > self.endpoint.limits().unsent { Gate::Full } else { Gate::Open }
+    }
+
+    /// Sets the time at which a silence on a stream is broken. A byte stream needs no such comments.
+    pub(crate) fn rearm(&mut self, id: StreamId) {
+        let at = self.clock.now().after(self.endpoint.timing().keep_alive);
+        let wants = self.streams.get(id).is_some_and(|stream| stream.wants_keep_alive() && !stream.is_lines());
+        self.timers.set(Timer::KeepAlive(id), wants.then_some(at));
+    }
+
+    fn start(&mut self, admission: Admission, from: &Caller, stream: StreamId) {
+        let deadline = self.endpoint.timing().call.map(|span| self.clock.now().after(span));
+        let (slot, resume) = Slot::new(admission, from, stream, deadline);
+        let index = self.calls.insert(slot);
+        self.rearm(stream);
+        self.run(index, resume);
+    }
+
+    fn run(&mut self, index: u32, resume: Option<Box<Resume>>) {
+        let ticket = self.calls.ticket(index);
+        let Some(slot) = self.calls.get_mut(index) else { return };
+        let before = slot.call;
+        let carries = self.streams.get(slot.stream).is_some_and(Stream::carries_notes);
+        let call = slot.run(ticket.call, carries, resume);
+        let deadline = slot.deadline;
+        self.stop_timers(before);
+        self.timers.set(Timer::Call(ticket.call), deadline);
+        self.outputs.push_back(Output::Call(ticket, call));
+    }
+
+    fn finish(&mut self, index: u32, response: Vec<u8>, status: u16) {
+        let Some(slot) = self.calls.take(index) else { return };
+        self.stop_timers(slot.call);
+        self.answer(slot.stream, response, status);
+    }
+
+    fn stop_timers(&mut self, call: CallId) {
+        self.timers.stop(Timer::Call(call));
+        self.timers.stop(Timer::Question(call));
+    }
+
+    /// Sends the questions of a legacy run as requests on its stream (SHIM-5, HTTP-27).
+    fn ask(&mut self, index: u32, questions: Vec<(Box<str>, Question)>, state: Bytes) {
+        let Some(slot) = self.calls.get_mut(index) else { return };
+        let (call, stream, peer) = (slot.call, slot.stream, Arc::clone(&slot.peer));
+        let reaches = self.can_ask && self.streams.get(stream).is_some_and(Stream::carries_notes);
+        let mut asking = Asking { state, open: Vec::new(), replies: Vec::new() };
+        let mut requests = Vec::new();
+        for (key, question) in questions {
+            if !reaches || peer.capabilities.missing(&question.needs()).is_some() || !exists(&question, peer.revision) {
+                asking.replies.push((key, Response::Unsupported));
+                continue;
+            }
+            let id = self.next_question;
+            let mut out = Vec::with_capacity(256);
+            write::request_open(&mut out, &Id::from_u64(id), question.method());
+            if let Err(fault) = ask::params(&mut out, &question, peer.revision) {
+                let response = settle::error(self.calls.get(index).map(|slot| &slot.id), &fault);
+                return self.finish(index, response, fault.status());
+            }
+            out.push(b'}');
+            self.next_question += 1;
+            asking.open.push((id, key));
+            requests.push(out);
+        }
+        let all_known = asking.open.is_empty();
+        if let Some(slot) = self.calls.get_mut(index) {
+            slot.phase = Phase::Asking(asking);
+        }
+        if all_known {
+            return self.resume(index);
+        }
+        for request in requests {
+            self.push(stream, FrameKind::Question, request);
+        }
+        self.timers.set(Timer::Question(call), self.clock.now().after(self.endpoint.timing().question));
+    }
+
+    fn replied(&mut self, index: u32, asked: u64, response: Response) {
+        let Some(Slot { phase: Phase::Asking(asking), .. }) = self.calls.get_mut(index) else { return };
+        let Some(at) = asking.open.iter().position(|(id, _)| *id == asked) else { return };
+        let (_, key) = asking.open.remove(at);
+        asking.replies.push((key, response));
+        if asking.open.is_empty() {
+            self.resume(index);
+        }
+    }
+
+    /// Runs a request again with everything that came back.
+    fn resume(&mut self, index: u32) {
+        let Some(slot) = self.calls.get_mut(index) else { return };
+        let Phase::Asking(asking) = core::mem::replace(&mut slot.phase, Phase::Running) else { return };
+        self.run(index, Some(Box::new(question::Resume { state: asking.state, replies: asking.replies })));
+    }
+
+    fn reply_to_rest(&mut self, index: u32, response: &Response) {
+        let Some(Slot { stream, phase: Phase::Asking(asking), .. }) = self.calls.get_mut(index) else { return };
+        let (stream, open) = (*stream, core::mem::take(&mut asking.open));
+        asking.replies.extend(open.iter().map(|(_, key)| (key.clone(), response.clone())));
+        self.withdraw(stream, &open, "The question was not answered in time");
+        self.resume(index);
+    }
+
+    /// Tells the client that questions need no answer any more (CANC-3).
+    fn withdraw(&mut self, stream: StreamId, open: &[(u64, Box<str>)], why: &str) {
+        for (id, _) in open {
+            let mut out = Vec::with_capacity(128);
+            write::notification_open(&mut out, "notifications/cancelled");
+            out.extend_from_slice(b"{\"requestId\":");
+            Id::from_u64(*id).write(&mut out);
+            out.extend_from_slice(b",\"reason\":");
+            write::string(&mut out, why);
+            out.extend_from_slice(b"}}");
+            self.push(stream, FrameKind::Question, out);
+        }
+    }
+
+    fn call_timed_out(&mut self, call: CallId) {
+        let Some(index) = self.calls.find(|slot| slot.call == call) else { return };
+        let Some(slot) = self.calls.get_mut(index) else { return };
+        let fault = Fault::internal("The call took longer than this server allows");
+        let (response, stream) = (settle::error(Some(&slot.id), &fault), slot.stream);
+        match core::mem::replace(&mut slot.phase, Phase::Running) {
+            Phase::Running => self.outputs.push_back(Output::Abandon(call)),
+            Phase::Asking(asking) => self.withdraw(stream, &asking.open, "The request took too long"),
+        }
+        self.event(Event::TimedOut(call));
+        self.finish(index, response, fault.status());
+    }
+
+    fn questions_timed_out(&mut self, call: CallId) {
+        if let Some(index) = self.calls.find(|slot| slot.call == call && matches!(slot.phase, Phase::Asking(_))) {
+            self.reply_to_rest(index, &Response::TimedOut);
+        }
+    }
+
+    fn keep_alive(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(id) else { return };
+        let reply = stream.keep_alive();
+        self.opened(id, reply);
+        self.ready(id);
+        self.rearm(id);
+    }
+
+    fn ping(&mut self) -> bool {
+        if self.pinged.is_some() {
+            return true;
+        }
+        if let Some(stream) = self.streams.newest_listening() {
+            let id = self.next_question;
+            self.next_question += 1;
+            self.pinged = Some(id);
+            let mut out = Vec::with_capacity(64);
+            write::request_open(&mut out, &Id::from_u64(id), "ping");
+            out.extend_from_slice(b"{}}");
+            self.push(stream, FrameKind::Question, out);
+        }
+        self.start_pinging();
+        false
+    }
+}
+
+/// Whether a revision has that kind of question: elicitation came with 2025-06-18, its URL mode with 2025-11-25.
+fn exists(question: &Question, revision: crate::Revision) -> bool {
+    match question {
+        Question::Form { .. } => revision >= crate::Revision::V2025_06_18,
+        Question::Url { .. } => revision >= crate::Revision::V2025_11_25,
+        Question::Sample { tools: true, .. } => revision >= crate::Revision::V2025_11_25,
+        Question::Sample { tools: false, .. } | Question::Roots => true,
+    }
+}
+
+/// The streams of a session, oldest first, and the counter of their ids.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    streams: Vec<(StreamId, Stream)>,
+    next: u64,
+}
+
+impl Streams {
+    /// Takes a stream in under a new id; the first is [`StreamId::ONLY`].
+    pub(crate) fn insert(&mut self, stream: Stream) -> StreamId {
+        let id = StreamId(self.next);
+        self.next += 1;
+        self.streams.push((id, stream));
+        id
+    }
+
+    pub(crate) fn get(&self, id: StreamId) -> Option<&Stream> {
+        self.streams.iter().find(|(name, _)| *name == id).map(|(_, stream)| stream)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: StreamId) -> Option<&mut Stream> {
+        self.streams.iter_mut().find(|(name, _)| *name == id).map(|(_, stream)| stream)
+    }
+
+    pub(crate) fn remove(&mut self, id: StreamId) {
+        self.streams.retain(|(name, _)| *name != id);
+        if self.streams.is_empty() {
+            // An idle session keeps no room for the streams that it once had.
+            self.streams = Vec::new();
+        }
+    }
+
+    /// Where messages go that belong to no request: one stream, the newest (HTTP-26).
+    pub(crate) fn newest_listening(&self) -> Option<StreamId> {
+        self.streams.iter().rev().find(|(_, stream)| stream.is_listening()).map(|(id, _)| *id)
+    }
+
+    pub(crate) fn listening(&self) -> usize {
+        self.streams.iter().filter(|(_, stream)| stream.is_listening()).count()
+    }
+
+    pub(crate) fn ids(&self) -> Vec<StreamId> {
+        self.streams.iter().map(|(id, _)| *id).collect()
+    }
+
+    fn bytes(&self) -> usize {
+        self.streams.iter().map(|(_, stream)| stream.outbox().bytes()).sum()
+    }
+}

@@ -1,0 +1,499 @@
+//! What a server says of itself: encoded once, the same for every conversation.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use crate::answer::Implementation;
+use crate::catalog::{Defect, extension_id};
+use crate::encode::json::{self, Object};
+use crate::encode::{self, SERVER_INFO};
+use crate::fault::{Code, Fault, reflect};
+use crate::peer::{Era, Revision};
+use crate::policy::{Limits, Policy, Seal, Timing};
+use crate::wire::write;
+
+/// The server's name, capabilities and bounds. Immutable; every machine of a server shares one.
+#[derive(Debug)]
+pub struct Endpoint {
+    policy: Policy,
+    served: Box<[Revision]>,
+    sessions: bool,
+    tools: Option<Tools>,
+    logging: bool,
+    extensions: Box<[ExtensionDecl]>,
+    seal: Option<Arc<dyn Seal>>,
+    /// Indexed by legacy revision.
+    initialize: [Bytes; LEGACY],
+    discover: Bytes,
+    server_info: Bytes,
+    result_meta: Bytes,
+    supported_text: Box<str>,
+    supported_data: Box<str>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Tools {
+    list_changed: bool,
+}
+
+/// An extension that the server declares (EXT-1, EXT-2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExtensionDecl {
+    /// Its id, `prefix/name`.
+    pub id: Box<str>,
+    /// Its settings: JSON text of an object. `{}` says that there are none.
+    pub settings: Box<str>,
+    /// The methods that it adds.
+    pub methods: Vec<Box<str>>,
+    /// Whether it is declared in 2025-11-25 sessions too, where the schema has no place for it but clients look for it
+    /// (SHIM-12).
+    pub legacy: bool,
+}
+
+impl ExtensionDecl {
+    /// An extension without settings or methods.
+    #[must_use]
+    pub fn new(id: &str) -> Self {
+        Self { id: id.into(), settings: "{}".into(), methods: Vec::new(), legacy: false }
+    }
+
+    /// With settings: JSON text of an object.
+    #[must_use]
+    pub fn with_settings(mut self, settings: &str) -> Self {
+        self.settings = settings.into();
+        self
+    }
+
+    /// With one more method.
+    #[must_use]
+    pub fn with_method(mut self, method: &str) -> Self {
+        self.methods.push(method.into());
+        self
+    }
+
+    /// Declared in 2025-11-25 sessions too.
+    #[must_use]
+    pub fn with_legacy(mut self) -> Self {
+        self.legacy = true;
+        self
+    }
+}
+
+/// Collects what an [`Endpoint`] says.
+#[derive(Debug)]
+pub struct EndpointBuilder {
+    who: Implementation,
+    instructions: Option<Box<str>>,
+    policy: Policy,
+    served: Vec<Revision>,
+    sessions: bool,
+    tools: Option<Tools>,
+    logging: bool,
+    extensions: Vec<ExtensionDecl>,
+    seal: Option<Arc<dyn Seal>>,
+}
+
+impl EndpointBuilder {
+    /// With instructions for the client's model.
+    #[must_use]
+    pub fn instructions(mut self, instructions: &str) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// With other bounds and delays than the default ones.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Offers tools; `list_changed` promises word of every change of their list (TOOL-1, TOOL-16).
+    #[must_use]
+    pub const fn tools(mut self, list_changed: bool) -> Self {
+        self.tools = Some(Tools { list_changed });
+        self
+    }
+
+    /// Whether log messages are sent to clients that ask for them (LOG-1). Off by default: deprecated (DEP-1).
+    #[must_use]
+    pub const fn logging(mut self, logging: bool) -> Self {
+        self.logging = logging;
+        self
+    }
+
+    /// Declares one more extension.
+    #[must_use]
+    pub fn extension(mut self, extension: ExtensionDecl) -> Self {
+        self.extensions.push(extension);
+        self
+    }
+
+    /// With what seals the state of modern calls that ask their client (MRTR-8). Without it they cannot ask.
+    #[must_use]
+    pub fn seal(mut self, seal: Arc<dyn Seal>) -> Self {
+        self.seal = Some(seal);
+        self
+    }
+
+    /// Serves these revisions only. All by default.
+    #[must_use]
+    pub fn revisions(mut self, revisions: &[Revision]) -> Self {
+        self.served = revisions.into();
+        self
+    }
+
+    /// Whether legacy HTTP has sessions. Without them nothing can be asked or pushed there. On by default.
+    #[must_use]
+    pub const fn sessions(mut self, sessions: bool) -> Self {
+        self.sessions = sessions;
+        self
+    }
+
+    /// Checks and encodes everything.
+    ///
+    /// # Errors
+    ///
+    /// Every defect, at once.
+    pub fn build(mut self) -> Result<Arc<Endpoint>, Vec<Defect>> {
+        // Newest first, each once (VER-8).
+        self.served.sort_unstable_by(|a, b| b.cmp(a));
+        self.served.dedup();
+        let defects = self.defects();
+        if !defects.is_empty() {
+            return Err(defects);
+        }
+        let server_info = encoded(|out| encode::implementation(out, Revision::MODERN, &self.who));
+        let meta = encoded(|out| {
+            let mut object = Object::open(out);
+            object.key(SERVER_INFO).extend_from_slice(&server_info);
+            object.close();
+        });
+        let result_meta = [b"\"_meta\":", &*meta].concat().into();
+        let names: Vec<&str> = self.served.iter().map(|revision| revision.as_str()).collect();
+        let supported = alloc::format!("[\"{}\"]", names.join("\",\""));
+        let initialize = core::array::from_fn(|index| self.initialize(Revision::ALL[index]));
+        let discover = self.discover(&supported, &meta);
+        Ok(Arc::new(Endpoint {
+            initialize,
+            discover,
+            server_info,
+            result_meta,
+            supported_text: names.join(", ").into(),
+            supported_data: alloc::format!("{{\"supported\":{supported}}}").into(),
+            policy: self.policy,
+            served: self.served.into(),
+            sessions: self.sessions,
+            tools: self.tools,
+            logging: self.logging,
+            extensions: self.extensions.into(),
+            seal: self.seal,
+        }))
+    }
+
+    fn defects(&self) -> Vec<Defect> {
+        let mut defects = Vec::new();
+        for (what, text) in [("name", &self.who.name), ("version", &self.who.version)] {
+            if text.is_empty() {
+                defects.push(Defect::new(
+                    "server",
+                    "BASE-27",
+                    alloc::format!("the server's {what} is empty: give it one"),
+                ));
+            }
+        }
+        if self.served.is_empty() {
+            defects.push(Defect::new("server", "VER-2", "no protocol revision is served: name at least one"));
+        }
+        for (index, extension) in self.extensions.iter().enumerate() {
+            let before = &self.extensions[..index];
+            extension.check(before, &mut defects);
+        }
+        defects
+    }
+
+    /// The result of `initialize` (LIFE-1).
+    fn initialize(&self, revision: Revision) -> Bytes {
+        encoded(|out| {
+            let mut object = Object::open(out);
+            object.string("protocolVersion", revision.as_str());
+            self.capabilities(object.key("capabilities"), revision);
+            encode::implementation(object.key("serverInfo"), revision, &self.who);
+            object.optional("instructions", self.instructions.as_deref());
+            object.close();
+        })
+    }
+
+    /// The result of `server/discover` (VER-3, CACHE-1).
+    fn discover(&self, supported: &str, meta: &[u8]) -> Bytes {
+        encoded(|out| {
+            let mut object = Object::open(out);
+            object.string("resultType", "complete");
+            object.json("supportedVersions", supported);
+            self.capabilities(object.key("capabilities"), Revision::MODERN);
+            object.optional("instructions", self.instructions.as_deref());
+            write::integer(object.key("ttlMs"), 0);
+            object.string("cacheScope", "private");
+            object.key("_meta").extend_from_slice(meta);
+            object.close();
+        })
+    }
+
+    /// What is served, and nothing else (LIFE-12, 21.4). `listChanged: false` says nothing and is left out (A39).
+    fn capabilities(&self, out: &mut Vec<u8>, revision: Revision) {
+        let mut object = Object::open(out);
+        if self.logging {
+            object.json("logging", "{}");
+        }
+        if let Some(tools) = self.tools {
+            object.json("tools", if tools.list_changed { "{\"listChanged\":true}" } else { "{}" });
+        }
+        let declared = |extension: &&ExtensionDecl| match revision {
+            Revision::V2026_07_28 => true,
+            Revision::V2025_11_25 => extension.legacy,
+            _ => false,
+        };
+        let mut extensions = self.extensions.iter().filter(declared).peekable();
+        if extensions.peek().is_some() {
+            let mut object = Object::open(object.key("extensions"));
+            extensions.for_each(|extension| object.json(&extension.id, &extension.settings));
+            object.close();
+        }
+        object.close();
+    }
+}
+
+impl ExtensionDecl {
+    fn check(&self, before: &[Self], defects: &mut Vec<Defect>) {
+        let entry = reflect(&self.id);
+        if let Err(why) = extension_id(&self.id) {
+            defects.push(Defect::new(&entry, "EXT-1", why));
+        }
+        if before.iter().any(|other| other.id == self.id) {
+            defects.push(Defect::new(&entry, "EXT-1", "declared twice: declare it once, with all its methods"));
+        }
+        if json::members(&self.settings).is_none() {
+            defects.push(Defect::new(&entry, "EXT-1", "the settings must be the text of a JSON object; `{}` for none"));
+        }
+        for (index, method) in self.methods.iter().enumerate() {
+            let core = CORE_METHODS.contains(&&**method) || method.starts_with("notifications/");
+            let twice =
+                self.methods[..index].contains(method) || before.iter().any(|other| other.methods.contains(method));
+            if core || twice || method.is_empty() {
+                let why = if core { "belongs to the protocol" } else { "is empty or declared twice" };
+                let message = alloc::format!("the method `{}` {why}: choose another name", reflect(method));
+                defects.push(Defect::new(&entry, "EXT-4", message));
+            }
+        }
+    }
+}
+
+impl Endpoint {
+    /// An endpoint to describe.
+    #[must_use]
+    pub fn builder(who: Implementation) -> EndpointBuilder {
+        EndpointBuilder {
+            who,
+            instructions: None,
+            policy: Policy::default(),
+            served: Revision::ALL.into(),
+            sessions: true,
+            tools: None,
+            logging: false,
+            extensions: Vec::new(),
+            seal: None,
+        }
+    }
+
+    /// Bounds and delays.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// What is bounded in number or size.
+    #[must_use]
+    pub const fn limits(&self) -> &Limits {
+        &self.policy.limits
+    }
+
+    /// What is bounded in time.
+    #[must_use]
+    pub const fn timing(&self) -> &Timing {
+        &self.policy.timing
+    }
+
+    /// Whether the revision is served.
+    #[must_use]
+    pub fn serves(&self, revision: Revision) -> bool {
+        self.served.contains(&revision)
+    }
+
+    /// The revisions that are served, newest first.
+    #[must_use]
+    pub fn revisions(&self) -> &[Revision] {
+        &self.served
+    }
+
+    /// Whether the stateless revision is served.
+    #[must_use]
+    pub fn modern(&self) -> bool {
+        self.serves(Revision::MODERN)
+    }
+
+    /// Whether any handshake revision is served.
+    #[must_use]
+    pub fn legacy(&self) -> bool {
+        self.newest_legacy().is_some()
+    }
+
+    /// The newest handshake revision that is served: the answer to an `initialize` that asks for another (LIFE-2).
+    #[must_use]
+    pub fn newest_legacy(&self) -> Option<Revision> {
+        self.served.iter().copied().find(|revision| revision.era() == Era::Legacy)
+    }
+
+    /// Whether legacy HTTP has sessions.
+    #[must_use]
+    pub const fn sessions(&self) -> bool {
+        self.sessions
+    }
+
+    /// Whether tools are offered.
+    #[must_use]
+    pub const fn has_tools(&self) -> bool {
+        self.tools.is_some()
+    }
+
+    /// Whether word of a change of the list of tools is promised.
+    #[must_use]
+    pub fn tools_list_changed(&self) -> bool {
+        self.tools.is_some_and(|tools| tools.list_changed)
+    }
+
+    /// Whether log messages are sent to clients.
+    #[must_use]
+    pub const fn has_logging(&self) -> bool {
+        self.logging
+    }
+
+    /// The extension whose method that is.
+    #[must_use]
+    pub fn extension_of(&self, method: &str) -> Option<&ExtensionDecl> {
+        self.extensions.iter().find(|extension| extension.methods.iter().any(|own| &**own == method))
+    }
+
+    /// What seals the state of modern calls.
+    #[must_use]
+    pub const fn seal(&self) -> Option<&Arc<dyn Seal>> {
+        self.seal.as_ref()
+    }
+
+    /// The result of `initialize` in that revision: the text of an object (LIFE-1).
+    ///
+    /// A handshake never ends in the stateless revision: asked for it, this is the newest legacy one's (LIFE-2).
+    #[must_use]
+    pub fn initialize_result(&self, revision: Revision) -> &Bytes {
+        let legacy = match revision.era() {
+            Era::Legacy => revision,
+            Era::Modern => self.newest_legacy().unwrap_or(Revision::NEWEST_LEGACY),
+        };
+        &self.initialize[legacy as usize]
+    }
+
+    /// The result of `server/discover`: the text of an object (VER-3).
+    #[must_use]
+    pub const fn discover_result(&self) -> &Bytes {
+        &self.discover
+    }
+
+    /// The member `"_meta":{…}` of a modern result to which the application adds nothing (BASE-16).
+    #[must_use]
+    pub const fn result_meta(&self) -> &Bytes {
+        &self.result_meta
+    }
+
+    /// The server's name as modern peers get it: the text of an object (BASE-27).
+    #[must_use]
+    pub const fn server_info(&self) -> &Bytes {
+        &self.server_info
+    }
+
+    /// The revisions that are served, newest first, for a message: `2026-07-28, 2025-11-25`.
+    #[must_use]
+    pub fn supported_text(&self) -> &str {
+        &self.supported_text
+    }
+
+    /// The same for the `data` of a fault: `{"supported":["2026-07-28","2025-11-25"]}`.
+    #[must_use]
+    pub fn supported_data(&self) -> &str {
+        &self.supported_data
+    }
+
+    /// -32022 for a modern request of another version (VER-2).
+    ///
+    /// `data.supported` leaves out the version that was refused: a legacy one is served, but not without a handshake, and
+    /// a client that found it in the list would ask for it again (VER-8, A2).
+    #[must_use]
+    pub fn unsupported_version(&self, requested: &str) -> Fault {
+        let opened = if self.served.iter().any(|revision| revision.as_str() == requested) {
+            ", and this one only after `initialize`"
+        } else {
+            ""
+        };
+        let message = alloc::format!(
+            "Unsupported protocol version: {}; this server speaks {}{opened}",
+            reflect(requested),
+            self.supported_text
+        );
+        let others: Vec<&str> =
+            self.served.iter().map(|revision| revision.as_str()).filter(|name| *name != requested).collect();
+        let mut data = Vec::new();
+        let mut object = Object::open(&mut data);
+        encode::strings(object.key("supported"), others.into_iter());
+        match requested.char_indices().nth(MAX_ECHO) {
+            None => object.string("requested", requested),
+            Some((end, _)) => object.string("requested", &reflect(&requested[..end])),
+        }
+        object.close();
+        Fault::new(Code::UNSUPPORTED_VERSION, message).with_data(String::from_utf8_lossy(&data))
+    }
+}
+
+fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    let mut out = Vec::new();
+    write(&mut out);
+    out.into_boxed_slice().into()
+}
+
+/// How many revisions begin with a handshake; they come first in [`Revision::ALL`].
+const LEGACY: usize = Revision::NEWEST_LEGACY as usize + 1;
+
+/// Characters of a refused version that are echoed as they came. A version has ten.
+const MAX_ECHO: usize = 64;
+
+/// Methods that no extension may take (21.1). Those of `tasks/` are an extension's.
+const CORE_METHODS: [&str; 16] = [
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+    "roots/list",
+];

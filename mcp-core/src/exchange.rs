@@ -1,0 +1,266 @@
+//! Modern over HTTP: one request, from its `_meta` to its answer. Nothing outlives it and nothing is shared.
+//!
+//! ```text
+//!            refused, or answered at once
+//!   Fresh ──────────────────────────────────────► Closed
+//!      │ Output::Call          Done: answer           ▲
+//!      └───────────► Running ─────────────────────────┤
+//!                      │  ▲     Detach, Close: abandoned
+//!                      └──┘
+//!            Done: it cannot ask; run again
+//! ```
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::calls::Slot;
+use crate::endpoint::Endpoint;
+use crate::fault::Fault;
+use crate::headers::{Accept, Head};
+use crate::machine::{
+    Call, CallId, Close, Event, Gate, Input, Machine, MachineId, Note, Outcome, Output, Pull, StreamId, Ticket, sealed,
+};
+use crate::modern::{self, Court, Step};
+use crate::outbox::FrameKind;
+use crate::peer::Caller;
+use crate::policy::Clock;
+use crate::question::Resume;
+use crate::route;
+use crate::settle::{self, Settled};
+use crate::stream::Stream;
+use crate::time::Time;
+use crate::timers::Timer;
+use crate::wire::{Message, Shape};
+use crate::{Code, Reply, View};
+
+/// One modern request and its answer, for HTTP.
+///
+/// Its only stream is [`StreamId::ONLY`]. The first [`Input::Message`] is its request; a second one is ignored.
+#[derive(Debug)]
+pub struct Exchange {
+    machine: MachineId,
+    endpoint: Arc<Endpoint>,
+    clock: Clock,
+    phase: Phase,
+    stream: Stream,
+    /// When a silence is broken.
+    keep_alive: Option<Time>,
+    outputs: VecDeque<Output>,
+    next_call: u64,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Fresh,
+    Running(Box<Slot>),
+    Closed,
+}
+
+impl Exchange {
+    /// A machine for one request.
+    #[must_use]
+    pub fn new(machine: MachineId, endpoint: Arc<Endpoint>, now: Time) -> Self {
+        Self {
+            machine,
+            endpoint,
+            clock: Clock::new(now),
+            phase: Phase::Fresh,
+            stream: Stream::owing_one(Accept { json: true, events: true }),
+            keep_alive: None,
+            outputs: VecDeque::new(),
+            next_call: 1,
+        }
+    }
+
+    fn message(&mut self, message: &Message, head: Option<&Head<'_>>, from: &Caller, view: &View) {
+        if !matches!(self.phase, Phase::Fresh) {
+            return;
+        }
+        if let Some(head) = head {
+            self.stream = Stream::owing_one(head.accept);
+        }
+        let id = match (message.shape(), message.id()) {
+            (Shape::Request, Some(id)) => id,
+            _ => {
+                let fault = Fault::invalid_request("The body must be one request (HTTP-40)");
+                return self.finish(settle::error(None, &fault), fault.status());
+            }
+        };
+        let endpoint = Arc::clone(&self.endpoint);
+        let court = Court { endpoint: &endpoint, message, head, from, view, now: self.clock.now() };
+        match modern::admit(&court, id) {
+            Ok(Step::Answer(response)) => self.finish(response, 200),
+            Ok(Step::Run(admission)) => {
+                let deadline = endpoint.timing().call.map(|span| self.clock.now().after(span));
+                let (slot, resume) = Slot::new(admission, from, StreamId::ONLY, deadline);
+                self.keep_alive = Some(self.clock.now().after(endpoint.timing().keep_alive));
+                self.run(Box::new(slot), resume);
+            }
+            Err(fault) => {
+                self.finish(settle::error(Some(id), &fault), fault.status());
+                self.outputs.push_back(Output::Event(Event::Refused(fault)));
+            }
+        }
+    }
+
+    fn run(&mut self, mut slot: Box<Slot>, resume: Option<Box<Resume>>) {
+        let ticket = Ticket { machine: self.machine, call: CallId(self.next_call), slot: 0 };
+        self.next_call += 1;
+        let call: Box<Call> = slot.run(ticket.call, self.stream.carries_notes(), resume);
+        self.phase = Phase::Running(slot);
+        self.outputs.push_back(Output::Call(ticket, call));
+    }
+
+    fn done(&mut self, ticket: &Ticket, outcome: Outcome) {
+        let current = matches!(&self.phase, Phase::Running(slot) if slot.call == ticket.call);
+        if ticket.machine != self.machine || !current {
+            return self.outputs.push_back(Output::Event(Event::Late(ticket.call)));
+        }
+        let Phase::Running(mut slot) = core::mem::replace(&mut self.phase, Phase::Closed) else { return };
+        match settle::settle(&mut slot, outcome, self.clock.now(), &self.endpoint) {
+            Settled::Answered(response, status) => self.finish(response, status),
+            Settled::Again(resume) => self.run(slot, Some(resume)),
+            // Unreachable by construction: only a legacy slot asks so.
+            Settled::Ask(..) => {
+                let fault = Fault::internal("A modern request cannot ask while it runs");
+                self.finish(settle::error(Some(&slot.id), &fault), fault.status());
+            }
+        }
+    }
+
+    fn note(&mut self, call: CallId, note: &Note) {
+        let Phase::Running(slot) = &mut self.phase else { return };
+        if slot.call != call || !self.stream.carries_notes() {
+            return;
+        }
+        let frame = match note {
+            Note::Progress { .. } => settle::progress(slot, note).map(|json| (FrameKind::Progress(call), json)),
+            // LOG-3: only if this request asked, and only from the level that it asked for.
+            Note::Log { level, .. } if self.endpoint.has_logging() && slot.level.is_some_and(|least| *level >= least) => {
+                settle::log(note).map(|json| (FrameKind::Log, json))
+            }
+            Note::Log { .. } => None,
+        };
+        let Some((kind, json)) = frame else { return };
+        let dropped = self.stream.outbox().dropped_logs();
+        let reply = self.stream.note(kind, json, self.endpoint.limits());
+        self.opened(reply);
+        let dropped_now = self.stream.outbox().dropped_logs();
+        if dropped_now > dropped {
+            self.outputs.push_back(Output::Event(Event::LogsDropped(dropped_now)));
+        }
+        self.outputs.push_back(Output::Ready(StreamId::ONLY));
+        self.rearm();
+    }
+
+    fn tick(&mut self) {
+        let now = self.clock.now();
+        if let Phase::Running(slot) = &self.phase {
+            if slot.deadline.is_some_and(|at| at <= now) {
+                let call = slot.call;
+                let fault = Fault::internal("The call took longer than this server allows");
+                let response = settle::error(Some(&slot.id), &fault);
+                self.outputs.push_back(Output::Abandon(call));
+                self.outputs.push_back(Output::Event(Event::TimedOut(call)));
+                return self.finish(response, fault.status());
+            }
+        }
+        if self.keep_alive.is_some_and(|at| at <= now) {
+            let reply = self.stream.keep_alive();
+            self.opened(reply);
+            self.outputs.push_back(Output::Ready(StreamId::ONLY));
+            self.rearm();
+        }
+    }
+
+    /// HTTP-46: nobody reads any more, so the work stops and nothing more is sent.
+    fn abandon(&mut self) {
+        if let Phase::Running(slot) = core::mem::replace(&mut self.phase, Phase::Closed) {
+            self.outputs.push_back(Output::Abandon(slot.call));
+        }
+        self.keep_alive = None;
+        self.stream.park();
+        self.outputs.push_back(Output::Closed);
+    }
+
+    fn close(&mut self, why: Close) {
+        match &self.phase {
+            Phase::Running(slot) if why == Close::Shutdown => {
+                let fault = Fault::internal("The server is shutting down");
+                let response = settle::error(Some(&slot.id), &fault);
+                self.outputs.push_back(Output::Abandon(slot.call));
+                self.finish(response, fault.status());
+            }
+            // The request has been read whole: the end of its input changes nothing.
+            Phase::Running(_) if why == Close::EndOfInput => {}
+            Phase::Closed => {}
+            Phase::Fresh | Phase::Running(_) => self.abandon(),
+        }
+    }
+
+    fn finish(&mut self, response: Vec<u8>, status: u16) {
+        self.phase = Phase::Closed;
+        self.keep_alive = None;
+        let reply = self.stream.answer(response, status, self.endpoint.limits());
+        self.opened(reply);
+        self.outputs.push_back(Output::Ready(StreamId::ONLY));
+        self.outputs.push_back(Output::Closed);
+    }
+
+    fn opened(&mut self, reply: Option<Reply>) {
+        if let Some(reply) = reply {
+            self.outputs.push_back(Output::Open { stream: StreamId::ONLY, reply });
+        }
+    }
+
+    fn rearm(&mut self) {
+        let at = self.clock.now().after(self.endpoint.timing().keep_alive);
+        self.keep_alive = self.stream.wants_keep_alive().then_some(at);
+    }
+}
+
+impl sealed::Sealed for Exchange {}
+
+impl Machine for Exchange {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        self.clock.advance(now);
+        match input {
+            Input::Message { message, head, from, view } => self.message(&message, head, from, view),
+            Input::Unread(unread) if matches!(self.phase, Phase::Fresh) => {
+                let (reply, body) = route::unread(&unread);
+                self.finish(body, reply.status);
+            }
+            Input::Note { call, note } => self.note(call, &note),
+            Input::Done { ticket, outcome } => self.done(&ticket, outcome),
+            Input::Tick => self.tick(),
+            Input::Detach { .. } if !matches!(self.phase, Phase::Closed) => self.abandon(),
+            Input::Close(why) => self.close(why),
+            Input::Attach { .. } if matches!(self.phase, Phase::Fresh) => {
+                let fault = Fault::new(Code::INVALID_REQUEST, "A 2026-07-28 request is a POST").with_status(405);
+                self.finish(settle::error(None, &fault), fault.status());
+            }
+            Input::Unread(_) | Input::Detach { .. } | Input::Attach { .. } | Input::Changed { .. } => {}
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull {
+        if stream == StreamId::ONLY { self.stream.pull(buf, limit) } else { Pull::End }
+    }
+
+    fn deadline(&self) -> Option<(Time, Timer)> {
+        let Phase::Running(slot) = &self.phase else { return None };
+        let call = slot.deadline.map(|at| (at, Timer::Call(slot.call)));
+        let keep_alive = self.keep_alive.map(|at| (at, Timer::KeepAlive(StreamId::ONLY)));
+        call.into_iter().chain(keep_alive).min()
+    }
+
+    fn gate(&self) -> Gate {
+        if self.stream.outbox().bytes() > self.endpoint.limits().unsent { Gate::Full } else { Gate::Open }
+    }
+}

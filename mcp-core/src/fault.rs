@@ -1,0 +1,195 @@
+//! What went wrong, as a value that replies: JSON-RPC code, message, data, and the HTTP status it hints at.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::String;
+use core::fmt;
+
+/// A JSON-RPC error code that this server may send (`spec.md` 21.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Code(i64);
+
+impl Code {
+    /// The body is not JSON.
+    pub const PARSE: Self = Self(-32700);
+    /// The envelope is not a request, notification or response.
+    pub const INVALID_REQUEST: Self = Self(-32600);
+    /// Unknown method, or a method whose capability is not advertised.
+    pub const METHOD_NOT_FOUND: Self = Self(-32601);
+    /// Parameters missing or wrong.
+    pub const INVALID_PARAMS: Self = Self(-32602);
+    /// The server's own fault.
+    pub const INTERNAL: Self = Self(-32603);
+    /// A mirrored header is missing or differs from the body (modern HTTP only).
+    pub const HEADER_MISMATCH: Self = Self(-32020);
+    /// The client did not declare a capability that the request needs (modern only).
+    pub const MISSING_CAPABILITY: Self = Self(-32021);
+    /// The protocol version is not served (modern only).
+    pub const UNSUPPORTED_VERSION: Self = Self(-32022);
+    /// Resource not found (legacy only).
+    pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
+
+    /// A code of the application's own.
+    ///
+    /// `None` inside -32768..=-32000, the range that JSON-RPC and the protocol reserve (ERR-3).
+    #[must_use]
+    pub const fn application(code: i64) -> Option<Self> {
+        if code >= -32768 && code <= -32000 { None } else { Some(Self(code)) }
+    }
+
+    /// The number on the wire.
+    #[must_use]
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
+/// An error that will be sent to the peer: it says what is wrong, in words a person or a model can act on.
+///
+/// The texts of [`Fault`] never hold internals. What a peer sent is passed through [`reflect`] before it is quoted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    code: Code,
+    message: Cow<'static, str>,
+    data: Option<Box<str>>,
+    status: u16,
+}
+
+impl Fault {
+    /// A fault with the status that its code hints at: 400 for the envelope's codes, 404 for an unknown method, 200 else.
+    pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
+        let status = match code {
+            Code::PARSE
+            | Code::INVALID_REQUEST
+            | Code::HEADER_MISMATCH
+            | Code::MISSING_CAPABILITY
+            | Code::UNSUPPORTED_VERSION => 400,
+            Code::METHOD_NOT_FOUND => 404,
+            _ => 200,
+        };
+        Self { code, message: message.into(), data: None, status }
+    }
+
+    /// -32700, status 400.
+    pub fn parse(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Code::PARSE, message)
+    }
+
+    /// -32600, status 400.
+    pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Code::INVALID_REQUEST, message)
+    }
+
+    /// -32602 of a method, status 200; see [`Fault::with_status`] for the envelope's 400.
+    pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Code::INVALID_PARAMS, message)
+    }
+
+    /// -32603, status 200. The message is sent: no internals.
+    pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Code::INTERNAL, message)
+    }
+
+    /// -32601, naming the method.
+    #[must_use]
+    pub fn method_not_found(method: &str) -> Self {
+        Self::new(Code::METHOD_NOT_FOUND, alloc::format!("Method not found: {}", reflect(method)))
+    }
+
+    /// The same fault with `data`, which must be JSON text.
+    ///
+    /// # Panics
+    ///
+    /// In debug builds, if `data` is not JSON.
+    #[must_use]
+    pub fn with_data(mut self, data: impl Into<Box<str>>) -> Self {
+        let data = data.into();
+        debug_assert!(serde_json::from_str::<serde::de::IgnoredAny>(&data).is_ok(), "fault data must be JSON: {data}");
+        self.data = Some(data);
+        self
+    }
+
+    /// The same fault with another HTTP status.
+    #[must_use]
+    pub const fn with_status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// A fault as it was recorded, whatever it holds.
+    pub(crate) const fn recorded(code: i64, message: String, data: Option<Box<str>>, status: u16) -> Self {
+        Self { code: Code(code), message: Cow::Owned(message), data, status }
+    }
+
+    /// The code.
+    #[must_use]
+    pub const fn code(&self) -> Code {
+        self.code
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// `data` as JSON text.
+    #[must_use]
+    pub fn data(&self) -> Option<&str> {
+        self.data.as_deref()
+    }
+
+    /// The HTTP status that fits, for transports that have one. Legacy method errors are sent with 200 whatever this says
+    /// (HTTP-11).
+    #[must_use]
+    pub const fn status(&self) -> u16 {
+        self.status
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code.get())
+    }
+}
+
+impl core::error::Error for Fault {}
+
+/// The most characters of a peer's text that an error or log quotes.
+const QUOTED: usize = 120;
+
+/// A peer's text made safe to quote: clamped to 120 characters, control and bidirectional characters replaced (design 5).
+#[must_use]
+pub fn reflect(text: &str) -> String {
+    let mut quoted: String = text.chars().take(QUOTED).map(|c| if is_hostile(c) { '\u{FFFD}' } else { c }).collect();
+    if text.chars().nth(QUOTED).is_some() {
+        quoted.push('…');
+    }
+    quoted
+}
+
+fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{061C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn application_codes_stay_outside_the_reserved_range_err_3() {
+        assert_eq!(Code::application(-32050), None);
+        assert_eq!(Code::application(-32768), None);
+        assert_eq!(Code::application(403).map(Code::get), Some(403));
+        assert_eq!(Code::application(-31999).map(Code::get), Some(-31999));
+    }
+
+    #[test]
+    fn quoted_text_is_clamped_and_has_no_control_or_bidirectional_characters() {
+        assert_eq!(reflect("a\u{202E}b\u{1b}[1m\n"), "a\u{FFFD}b\u{FFFD}[1m\u{FFFD}");
+        let long = "x".repeat(500);
+        assert_eq!(reflect(&long).chars().count(), 121);
+        assert_eq!(reflect("plain"), "plain");
+    }
+}

@@ -1,0 +1,167 @@
+//! The legacy era: a handshake, and then requests under what was agreed in it (LIFE).
+//!
+//! ```text
+//!             initialize                      Close, DELETE, idle
+//!   Opening ─────────────► Ready(peer, level) ───────────────────► Closed
+//!      ping: answered         second initialize: -32600
+//!      else: -32600
+//! ```
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::answer::{Answer, ToolAnswer};
+use crate::calls::{Admission, Slot};
+use crate::endpoint::Endpoint;
+use crate::fault::Fault;
+use crate::machine::{Kind, Level, Outcome, StreamId};
+use crate::modern::{self, Court, Step};
+use crate::peer::{Peer, Revision};
+use crate::settle::{self, Settled};
+use crate::wire::{self, Id, Message, Param, write};
+
+/// Where a legacy conversation is.
+#[derive(Clone, Debug)]
+pub(crate) enum Phase {
+    /// Before `initialize` was answered.
+    Opening,
+    /// After it.
+    Ready(Ready),
+    /// It has ended.
+    Closed,
+}
+
+/// What the handshake agreed on.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    pub(crate) peer: Arc<Peer>,
+    /// The least level of logs that is sent (LOG-2).
+    pub(crate) level: Level,
+    /// Whether `notifications/initialized` has come: list changes wait for it (LIFE-5).
+    pub(crate) initialized: bool,
+}
+
+/// Until the client sets one, logs from this level on are sent: the server's choice (LOG-2).
+const DEFAULT_LEVEL: Level = Level::Info;
+
+impl Phase {
+    /// A conversation whose revision is known without a handshake (session-less HTTP, rows 14 and 15 of 2.4).
+    pub(crate) fn assumed(revision: Revision) -> Self {
+        let peer = Peer { revision, capabilities: crate::Capabilities::none(), info: None };
+        Self::Ready(Ready { peer: Arc::new(peer), level: DEFAULT_LEVEL, initialized: true })
+    }
+
+    pub(crate) const fn ready(&self) -> Option<&Ready> {
+        match self {
+            Self::Ready(ready) => Some(ready),
+            Self::Opening | Self::Closed => None,
+        }
+    }
+}
+
+/// Judges a legacy request.
+///
+/// # Errors
+///
+/// A fault with the status that fits it; [`settle::legacy_status`] maps 404 away (HTTP-11).
+pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
+    let Court { endpoint, message, .. } = *court;
+    match (message.method(), &mut *phase) {
+        ("ping", _) => Ok(Step::Answer(modern::answer(id, b"{}"))),
+        ("initialize", Phase::Opening) => {
+            let peer = handshake(message, endpoint)?;
+            let result = endpoint.initialize_result(peer.revision).clone();
+            *phase = Phase::Ready(Ready { peer: Arc::new(peer), level: DEFAULT_LEVEL, initialized: false });
+            Ok(Step::Answer(modern::answer(id, &result)))
+        }
+        ("initialize", _) => Err(Fault::invalid_request("The session is initialized already: `initialize` comes once")),
+        (_, Phase::Opening | Phase::Closed) => Err(unopened(endpoint)),
+        ("logging/setLevel", Phase::Ready(ready)) if endpoint.has_logging() => {
+            ready.level = message
+                .param_str(Param::Level)
+                .as_deref()
+                .and_then(Level::parse)
+                .ok_or_else(|| modern::unknown_level("`params.level`"))?;
+            Ok(Step::Answer(modern::answer(id, b"{}")))
+        }
+        ("tools/list", Phase::Ready(ready)) if endpoint.has_tools() => {
+            let mut out = Vec::with_capacity(512);
+            write::result_open(&mut out, id);
+            out.push(b'{');
+            modern::write_tools(&mut out, court, ready.peer.revision)?;
+            out.extend_from_slice(b"}}");
+            Ok(Step::Answer(out))
+        }
+        ("tools/call", Phase::Ready(ready)) if endpoint.has_tools() => call_tool(court, ready, id),
+        (method, Phase::Ready(ready)) => match endpoint.extension_of(method) {
+            // SHIM-12, EXT-2: an extension answers whom it was declared to, by whom it was declared.
+            Some(extension) if ready.peer.capabilities.extension(&extension.id).is_some() => {
+                let kind = Kind::Extension { method: method.into(), params: message.params_bytes() };
+                Ok(Step::Run(admission(court, ready, id, kind)?))
+            }
+            _ => Err(Fault::method_not_found(method)),
+        },
+    }
+}
+
+/// LIFE-1, LIFE-2: what the client said, and the revision that it gets.
+fn handshake(message: &Message, endpoint: &Endpoint) -> Result<Peer, Fault> {
+    let wrong = |what: &str| Fault::invalid_params(alloc::format!("`initialize`: {what}"));
+    let Some(asked) = message.param_str(Param::ProtocolVersion) else {
+        return Err(wrong("`protocolVersion` must be a string"));
+    };
+    let Some(declared) = message.param(Param::Capabilities) else {
+        return Err(wrong("`capabilities` must be an object"));
+    };
+    let capabilities =
+        wire::read_capabilities(declared).map_err(|why| wrong(&alloc::format!("`capabilities`: {why}")))?;
+    let Some(info) = message.param(Param::ClientInfo) else {
+        return Err(wrong("`clientInfo` must be an object with `name` and `version`"));
+    };
+    let info = wire::read_client_info(info).map_err(|why| wrong(&alloc::format!("`clientInfo`: {why}")))?;
+    let served = |revision: &Revision| revision.era() == crate::Era::Legacy && endpoint.serves(*revision);
+    let revision = Revision::parse(&asked).filter(served).or(endpoint.newest_legacy());
+    let Some(revision) = revision else { return Err(modern::no_handshake(endpoint)) };
+    Ok(Peer { revision, capabilities, info: Some(info) })
+}
+
+fn call_tool(court: &Court<'_>, ready: &Ready, id: &Id) -> Result<Step, Fault> {
+    let tool = modern::tool(court)?;
+    let arguments = modern::arguments(court.message)?;
+    let kind = Kind::Tool { tool: tool.handle(), name: tool.shared_name(), arguments };
+    let admission = admission(court, ready, id, kind)?;
+    match ready.peer.capabilities.missing(tool.needs()) {
+        None => Ok(Step::Run(admission)),
+        // SHIM-4: -32021 is not legacy's; a model can make something of a text.
+        Some(missing) => {
+            let text = alloc::format!("This tool needs client capabilities that were not declared: {missing}");
+            let (mut slot, _) = Slot::new(admission, court.from, StreamId::ONLY, None);
+            let outcome = Outcome::Complete(Answer::Tool(ToolAnswer::error(text)));
+            match settle::settle(&mut slot, outcome, court.now, court.endpoint) {
+                Settled::Answered(response, _) => Ok(Step::Answer(response)),
+                Settled::Ask(..) | Settled::Again(_) => Err(Fault::internal("A refusal cannot ask")),
+            }
+        }
+    }
+}
+
+fn admission(court: &Court<'_>, ready: &Ready, id: &Id, kind: Kind) -> Result<Admission, Fault> {
+    Ok(Admission {
+        id: id.clone(),
+        peer: Arc::clone(&ready.peer),
+        kind,
+        meta: court.message.meta_bytes(),
+        token: modern::token(court.message, court.endpoint)?,
+        level: None,
+        resume: None,
+    })
+}
+
+/// LIFE-6: what came before `initialize`.
+pub(crate) fn unopened(endpoint: &Endpoint) -> Fault {
+    let message = alloc::format!(
+        "The session is not initialized: send `initialize` first. Versions served: {}",
+        endpoint.supported_text()
+    );
+    Fault::invalid_request(message).with_data(endpoint.supported_data())
+}

@@ -1,0 +1,373 @@
+//! The vocabulary of the contract: what goes into a machine and what comes out.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use crate::answer::Answer;
+use crate::catalog::{Catalog, Handle, View};
+use crate::fault::Fault;
+use crate::headers::Head;
+use crate::peer::{Caller, Peer};
+use crate::question::{Question, Resume};
+use crate::reply::Reply;
+use crate::time::Time;
+use crate::timers::Timer;
+use crate::wire::{Message, Unread};
+
+/// A protocol state machine: [`Exchange`](crate::Exchange), [`Session`](crate::Session) or [`Pipe`](crate::Pipe).
+///
+/// Only [`handle`](Machine::handle) advances it; the other methods pop or look, so they may be called in any order and
+/// at any time, and there is nothing to remember.
+pub trait Machine: sealed::Sealed {
+    /// Takes one input in. Never fails: a peer's mistake becomes a reply, late news from the driver is ignored.
+    fn handle(&mut self, now: Time, input: Input<'_>);
+
+    /// The oldest output that was not taken yet.
+    #[must_use]
+    fn poll_output(&mut self) -> Option<Output>;
+
+    /// Appends framed bytes of one stream to `buf` until it would hold more than `limit` bytes, at least one message.
+    fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull;
+
+    /// When to send [`Input::Tick`] at the latest, and why. Early and extra ticks do no harm.
+    #[must_use]
+    fn deadline(&self) -> Option<(Time, Timer)>;
+
+    /// Whether the driver should stop reading from this peer for now.
+    #[must_use]
+    fn gate(&self) -> Gate;
+}
+
+pub(crate) mod sealed {
+    #[allow(unnameable_types)]
+    pub trait Sealed {}
+}
+
+/// The name of a machine, given by its driver when it makes the machine. It must differ between machines of one driver
+/// whose tickets could meet; a snapshot keeps it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MachineId(pub u64);
+
+/// The name of a call within its machine: a counter that never runs back, also over a sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub u64);
+
+/// The name of a stream of bytes within its machine, minted by the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(pub u64);
+
+impl StreamId {
+    /// The one stream of an [`Exchange`](crate::Exchange) and of a [`Pipe`](crate::Pipe).
+    pub const ONLY: Self = Self(0);
+}
+
+/// The right to answer one call, once. Not `Clone`: [`Input::Done`] consumes it.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "a call whose ticket is dropped is never answered, except by its deadline"]
+pub struct Ticket {
+    pub(crate) machine: MachineId,
+    pub(crate) call: CallId,
+    /// Where the call table keeps it; a hint, checked against `call`.
+    pub(crate) slot: u32,
+}
+
+impl Ticket {
+    /// The machine that waits for the answer.
+    #[must_use]
+    pub const fn machine(&self) -> MachineId {
+        self.machine
+    }
+
+    /// The call to answer.
+    #[must_use]
+    pub const fn call(&self) -> CallId {
+        self.call
+    }
+}
+
+/// What a driver tells a machine.
+#[derive(Debug)]
+pub enum Input<'a> {
+    /// The peer sent a message.
+    Message {
+        /// The message, read by [`wire::read`](crate::wire::read).
+        message: Message,
+        /// Over HTTP, the protocol's headers beside it.
+        head: Option<&'a Head<'a>>,
+        /// Who sent it, as the adapter's authenticator found.
+        from: &'a Caller,
+        /// What of the catalogue this caller may see.
+        view: &'a View,
+    },
+    /// The peer sent something that is no message.
+    Unread(Unread),
+    /// Legacy HTTP GET: listen for what belongs to no request, or go on after an event that was received.
+    Attach {
+        /// The headers of the GET.
+        head: &'a Head<'a>,
+        /// Who asks.
+        from: &'a Caller,
+    },
+    /// The reader of a stream has gone. On a modern stream this cancels its request; on a legacy one the work goes on.
+    Detach {
+        /// Which stream.
+        stream: StreamId,
+    },
+    /// A running call has something to say.
+    Note {
+        /// Which call.
+        call: CallId,
+        /// What it says.
+        note: Note,
+    },
+    /// A call has ended.
+    Done {
+        /// The right to answer it.
+        ticket: Ticket,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// The catalogue was swapped.
+    Changed {
+        /// The new one.
+        catalog: Arc<Catalog>,
+        /// What of it differs.
+        what: Change,
+    },
+    /// Time has passed.
+    Tick,
+    /// The conversation ends.
+    Close(Close),
+}
+
+/// What a machine asks its driver to do. Exhaustive on purpose: a driver that skips one should fail to compile.
+#[derive(Debug)]
+pub enum Output {
+    /// Run it: inline, spawned, on a pool, on another machine. Then hand the ticket back with [`Input::Done`].
+    Call(Ticket, Box<Call>),
+    /// Nobody waits for this call any more: stop it.
+    Abandon(CallId),
+    /// The [`Input::Message`] or [`Input::Attach`] just handled is answered on this stream: wait for its `Open`.
+    /// Said by a [`Session`](crate::Session) once for each of them, before anything else about that stream.
+    Expect(StreamId),
+    /// The stream begins: status and shape, final, before its first byte.
+    Open {
+        /// Which stream.
+        stream: StreamId,
+        /// Status and shape.
+        reply: Reply,
+    },
+    /// The stream has bytes, or has ended: pull when the transport has room.
+    Ready(StreamId),
+    /// Quiet for [`Timing::hibernate_after`](crate::policy::Timing): a good moment to put the session to sleep.
+    Hibernate,
+    /// For logs and metrics; may be ignored.
+    Event(Event),
+    /// The machine has ended and what was sent is all there is. Pull what is left, then drop it.
+    Closed,
+}
+
+/// What came of [`Machine::pull`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Pull {
+    /// The limit was reached and there is more.
+    More,
+    /// Nothing more for now; [`Output::Ready`] will tell.
+    Wait,
+    /// The stream ends after these bytes.
+    End,
+}
+
+/// Whether to read on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// Read on.
+    Open,
+    /// Too many unsent bytes: read no more from this peer until some are pulled.
+    Full,
+}
+
+/// A piece of work for the server's own code.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Its name in its machine.
+    pub id: CallId,
+    /// What to run.
+    pub kind: Kind,
+    /// Who is at the other end.
+    pub peer: Arc<Peer>,
+    /// Who asks.
+    pub caller: Caller,
+    /// The request's `_meta`: JSON text of an object, or empty (BASE-22).
+    pub meta: Bytes,
+    /// Whether progress reaches anybody: the request carries a token and its stream can carry notifications.
+    pub progress: bool,
+    /// What an earlier run of the same request asked, and what came back.
+    pub resume: Option<Box<Resume>>,
+    /// When the machine will give it up.
+    pub deadline: Option<Time>,
+}
+
+/// What a call runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A tool.
+    Tool {
+        /// The registrant's handle, not an index: the catalogue may be swapped meanwhile.
+        tool: Handle,
+        /// Its name, as listed.
+        name: Arc<str>,
+        /// JSON text of an object: `{}` if the peer sent none (TOOL-6).
+        arguments: Bytes,
+    },
+    /// A method of an extension that both sides declared (EXT-2).
+    Extension {
+        /// The method.
+        method: Box<str>,
+        /// JSON text of an object.
+        params: Bytes,
+    },
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// With an answer.
+    Complete(Answer),
+    /// It must ask the client first, and will be run again with what comes back (design 3, rule 9).
+    Ask {
+        /// What to ask, by keys of the handler's own choice, each once.
+        questions: Vec<(Box<str>, Question)>,
+        /// What the next run needs to know: opaque bytes.
+        state: Bytes,
+    },
+    /// With an error for the protocol, not for the model.
+    Fail(Fault),
+}
+
+/// What a running call says on the way.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Note {
+    /// How far it is. Sent only if the request carries a token, and only if `progress` grew (PROG-1, PROG-2).
+    Progress {
+        /// How far.
+        progress: f64,
+        /// Of how much.
+        total: Option<f64>,
+        /// In words.
+        message: Option<Box<str>>,
+    },
+    /// A log message for the client (LOG-1).
+    Log {
+        /// How serious.
+        level: Level,
+        /// Who says it.
+        logger: Option<Box<str>>,
+        /// JSON text of any value.
+        data: Box<str>,
+    },
+}
+
+/// How serious a log message is (LOG-1), lowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Details for debugging.
+    Debug,
+    /// The usual course of things.
+    Info,
+    /// Usual but significant.
+    Notice,
+    /// Something may be wrong.
+    Warning,
+    /// Something failed.
+    Error,
+    /// A part has failed.
+    Critical,
+    /// Act at once.
+    Alert,
+    /// The system is unusable.
+    Emergency,
+}
+
+impl Level {
+    /// Every level, lowest first.
+    pub const ALL: [Self; 8] = [
+        Self::Debug,
+        Self::Info,
+        Self::Notice,
+        Self::Warning,
+        Self::Error,
+        Self::Critical,
+        Self::Alert,
+        Self::Emergency,
+    ];
+
+    /// Its name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+            Self::Alert => "alert",
+            Self::Emergency => "emergency",
+        }
+    }
+
+    /// The level of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str() == name)
+    }
+}
+
+/// What of the catalogue changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+}
+
+/// Why a conversation ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Close {
+    /// The peer's input has ended (stdio): what runs is finished and sent, nothing new is read (STDIO-4).
+    EndOfInput,
+    /// The peer ended the session (HTTP DELETE), or the transport broke: running calls are cancelled.
+    Peer,
+    /// The server goes down: running calls are cancelled, streams end.
+    Shutdown,
+}
+
+/// What happened, for logs and metrics. Texts in it are safe to log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A session was opened, in this revision.
+    Opened(crate::peer::Revision),
+    /// A request was refused before it ran.
+    Refused(Fault),
+    /// A message was dropped: a notification nobody knows, an answer nobody waits for.
+    Dropped(&'static str),
+    /// Log messages were dropped from a full stream, this many in all.
+    LogsDropped(u64),
+    /// A call's answer came too late: cancelled, timed out, or answered before.
+    Late(CallId),
+    /// A call ran longer than it may and was answered for.
+    TimedOut(CallId),
+    /// The session ended.
+    Ended(Close),
+    /// The session was idle for too long.
+    Expired,
+}

@@ -1,0 +1,261 @@
+//! The modern era: one request, judged by itself alone (VER-1, BASE-18), in the order of VER-20.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use crate::ask;
+use crate::calls::Admission;
+use crate::catalog::{Tool, View};
+use crate::endpoint::Endpoint;
+use crate::fault::{Code, Fault};
+use crate::headers::{self, Head};
+use crate::machine::{Kind, Level};
+use crate::peer::{Caller, Capabilities, Peer, Revision};
+use crate::time::Time;
+use crate::wire::{self, Id, Message, Meta, Param, write};
+
+/// A request that passed every check.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Answered at once: a whole JSON-RPC response.
+    Answer(Vec<u8>),
+    /// To be run.
+    Run(Admission),
+}
+
+/// Everything that a request is judged by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Court<'a> {
+    pub(crate) endpoint: &'a Endpoint,
+    pub(crate) message: &'a Message,
+    /// Only over HTTP: a byte stream has no header to check (STDIO-5).
+    pub(crate) head: Option<&'a Head<'a>>,
+    pub(crate) from: &'a Caller,
+    pub(crate) view: &'a View,
+    pub(crate) now: Time,
+}
+
+/// Judges a modern request.
+///
+/// # Errors
+///
+/// The first fault in the order of VER-20.
+pub(crate) fn admit(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
+    let Court { endpoint, message, head, .. } = *court;
+    let version = message.meta_str(Meta::ProtocolVersion).ok_or_else(|| missing_version(court))?;
+    if let Some(head) = head {
+        headers::check_version(head, &version)?;
+    }
+    if !endpoint.modern() || version != Revision::MODERN.as_str() {
+        return Err(endpoint.unsupported_version(&version));
+    }
+    let peer = peer(message)?;
+    let level = level(message)?;
+    let token = token(message, endpoint)?;
+    if let Some(head) = head {
+        headers::check_method(head, message.method())?;
+        headers::check_name(head, message)?;
+    }
+    match message.method() {
+        "server/discover" => Ok(Step::Answer(answer(id, endpoint.discover_result()))),
+        "tools/list" if endpoint.has_tools() => list_tools(court, id),
+        "tools/call" if endpoint.has_tools() => {
+            let call = Requested { id, peer, token, level };
+            call_tool(court, call)
+        }
+        method => match endpoint.extension_of(method) {
+            Some(extension) => {
+                let needs = Capabilities::none().with_extension(&extension.id, "{}");
+                require(&peer.capabilities, &needs)?;
+                let kind = Kind::Extension { method: method.into(), params: compact(message.params_bytes()) };
+                Ok(Step::Run(Requested { id, peer, token, level }.admission(message, kind)))
+            }
+            None => Err(unknown_method(endpoint, method)),
+        },
+    }
+}
+
+/// What is known of a request before its method is looked at.
+struct Requested<'a> {
+    id: &'a Id,
+    peer: Peer,
+    token: Option<Id>,
+    level: Option<Level>,
+}
+
+impl Requested<'_> {
+    fn admission(self, message: &Message, kind: Kind) -> Admission {
+        Admission {
+            id: self.id.clone(),
+            peer: Arc::new(self.peer),
+            kind,
+            meta: message.meta_bytes(),
+            token: self.token,
+            level: self.level,
+            resume: None,
+        }
+    }
+}
+
+fn list_tools(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
+    let mut out = Vec::with_capacity(512);
+    write::result_open(&mut out, id);
+    out.extend_from_slice(b"{\"resultType\":\"complete\",");
+    write_tools(&mut out, court, Revision::MODERN)?;
+    // CACHE-1; the safe hints until an entry says more (design 5).
+    out.extend_from_slice(b",\"ttlMs\":0,\"cacheScope\":\"private\",");
+    out.extend_from_slice(court.endpoint.result_meta());
+    out.extend_from_slice(b"}}");
+    Ok(Step::Answer(out))
+}
+
+/// The `tools` and `nextCursor` members, in any era.
+pub(crate) fn write_tools(out: &mut Vec<u8>, court: &Court<'_>, revision: Revision) -> Result<(), Fault> {
+    let cursor = match court.message.param(Param::Cursor) {
+        None => None,
+        Some(_) => match court.message.param_str(Param::Cursor) {
+            Some(cursor) => Some(cursor),
+            None => return Err(Fault::invalid_params("`cursor` must be a string that this server sent")),
+        },
+    };
+    court.view.write_tools(revision, cursor.as_deref(), court.endpoint.limits().page, out)
+}
+
+fn call_tool(court: &Court<'_>, call: Requested<'_>) -> Result<Step, Fault> {
+    let Court { endpoint, message, head, from, .. } = *court;
+    // The tool is looked up early: what it needs of the client comes before its parameters in VER-20. An unknown one is
+    // still reported after a missing name.
+    let tool = tool(court)?;
+    require(&call.peer.capabilities, tool.needs())?;
+    let arguments = arguments(message)?;
+    if let Some(head) = head {
+        let text = core::str::from_utf8(&arguments).unwrap_or("{}");
+        headers::check_params(head, tool.mirrors(), text)?;
+    }
+    let kind = Kind::Tool { tool: tool.handle(), name: tool.shared_name(), arguments };
+    let resume = ask::resume(message, from, &kind, court.now, endpoint)?;
+    let mut admission = call.admission(message, kind);
+    admission.resume = resume;
+    Ok(Step::Run(admission))
+}
+
+/// The tool that a `tools/call` names (TOOL-8), in any era.
+pub(crate) fn tool<'a>(court: &Court<'a>) -> Result<&'a Tool, Fault> {
+    let Some(name) = court.message.param_str(Param::Name) else {
+        return Err(Fault::invalid_params("`params.name` must be a string that names a tool"));
+    };
+    court
+        .view
+        .tool(&name)
+        .ok_or_else(|| Fault::invalid_params(alloc::format!("Unknown tool: {}", crate::fault::reflect(&name))))
+}
+
+/// The arguments of a `tools/call` (TOOL-6), in any era: at their exact size, so that they pin no read buffer.
+pub(crate) fn arguments(message: &Message) -> Result<Bytes, Fault> {
+    match message.param_bytes(Param::Arguments) {
+        None => Ok(Bytes::from_static(b"{}")),
+        Some(arguments) if arguments.starts_with(b"{") => Ok(arguments),
+        Some(_) => Err(Fault::invalid_params("`params.arguments` must be an object")),
+    }
+}
+
+fn compact(params: Bytes) -> Bytes {
+    if params.is_empty() { Bytes::from_static(b"{}") } else { params }
+}
+
+/// -32021 with what is missing, as an object (VER-6).
+fn require(has: &Capabilities, needs: &Capabilities) -> Result<(), Fault> {
+    match has.missing(needs) {
+        None => Ok(()),
+        Some(missing) => {
+            let message = alloc::format!("Missing required client capability: {missing}");
+            Err(Fault::new(Code::MISSING_CAPABILITY, message)
+                .with_data(alloc::format!("{{\"requiredCapabilities\":{missing}}}")))
+        }
+    }
+}
+
+fn peer(message: &Message) -> Result<Peer, Fault> {
+    let wrong = |what: &str| {
+        Fault::invalid_params(alloc::format!("`_meta[\"io.modelcontextprotocol/{what}")).with_status(400)
+    };
+    let Some(declared) = message.meta_member(Meta::ClientCapabilities) else {
+        return Err(wrong("clientCapabilities\"]` is missing: send an object, `{}` if there are none"));
+    };
+    let capabilities = wire::read_capabilities(declared)
+        .map_err(|why| wrong(&alloc::format!("clientCapabilities\"]` is not valid: {why}")))?;
+    let info = match message.meta_member(Meta::ClientInfo) {
+        None => None,
+        Some(info) => Some(
+            wire::read_client_info(info).map_err(|why| wrong(&alloc::format!("clientInfo\"]` is not valid: {why}")))?,
+        ),
+    };
+    Ok(Peer { revision: Revision::MODERN, capabilities, info })
+}
+
+/// LOG-4: an unknown level is refused even where no logs are sent, so that a client learns of its mistake.
+fn level(message: &Message) -> Result<Option<Level>, Fault> {
+    if message.meta_member(Meta::LogLevel).is_none() {
+        return Ok(None);
+    }
+    match message.meta_str(Meta::LogLevel).as_deref().and_then(Level::parse) {
+        Some(level) => Ok(Some(level)),
+        None => Err(unknown_level("`_meta[\"io.modelcontextprotocol/logLevel\"]`").with_status(400)),
+    }
+}
+
+/// The fault for a level that is none of the eight.
+pub(crate) fn unknown_level(place: &str) -> Fault {
+    let levels: Vec<&str> = Level::ALL.iter().map(|level| level.as_str()).collect();
+    Fault::invalid_params(alloc::format!("{place} must be one of {}", levels.join(", ")))
+}
+
+/// The progress token of a request, in any era (PROG-1).
+pub(crate) fn token(message: &Message, endpoint: &Endpoint) -> Result<Option<Id>, Fault> {
+    match message.meta_member(Meta::ProgressToken) {
+        None => Ok(None),
+        Some(raw) => match Id::parse(raw, endpoint.limits().id) {
+            Some(token) => Ok(Some(token)),
+            None => {
+                let message = "`_meta.progressToken` must be a string or an integer";
+                Err(Fault::invalid_params(message).with_status(400))
+            }
+        },
+    }
+}
+
+pub(crate) fn missing_version(court: &Court<'_>) -> Fault {
+    let present = court.message.meta_member(Meta::ProtocolVersion).is_some();
+    let problem = if present { "must be a string" } else { "is missing" };
+    let message = alloc::format!(
+        "`params._meta[\"io.modelcontextprotocol/protocolVersion\"]` {problem}: each request of 2026-07-28 carries it \
+         and `io.modelcontextprotocol/clientCapabilities`. Older clients open with `initialize`. Versions served: {}",
+        court.endpoint.supported_text()
+    );
+    Fault::invalid_params(message).with_status(400).with_data(court.endpoint.supported_data())
+}
+
+fn unknown_method(endpoint: &Endpoint, method: &str) -> Fault {
+    if method == "initialize" {
+        return no_handshake(endpoint);
+    }
+    Fault::method_not_found(method)
+}
+
+/// VER-7: a modern-only server is asked for a handshake.
+pub(crate) fn no_handshake(endpoint: &Endpoint) -> Fault {
+    let message =
+        alloc::format!("initialize is not supported here; this server speaks {}", endpoint.supported_text());
+    Fault::new(Code::METHOD_NOT_FOUND, message).with_data(endpoint.supported_data())
+}
+
+/// A whole response with a result that was encoded before.
+pub(crate) fn answer(id: &Id, result: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64 + result.len());
+    write::result_open(&mut out, id);
+    out.extend_from_slice(result);
+    out.push(b'}');
+    out
+}

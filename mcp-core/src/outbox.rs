@@ -1,0 +1,236 @@
+//! A stream's queue of unsent messages: bounded, coalescing, and never losing an answer (design 3, rule 6).
+//!
+//! | what | when there is no room, or the same again |
+//! |---|---|
+//! | answer, question | always kept; their number is limited where calls and questions are admitted |
+//! | progress | the last one per call replaces the one before |
+//! | `list_changed` | once per list |
+//! | log | the oldest is dropped and counted |
+//! | comment | only into an empty queue: it is there to break a silence |
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::machine::{CallId, Change, Pull};
+use crate::wire;
+
+/// One unsent message.
+#[derive(Clone, Debug)]
+struct Frame {
+    kind: FrameKind,
+    json: Vec<u8>,
+}
+
+/// What a message is, as far as the queue cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FrameKind {
+    Answer,
+    Question,
+    Progress(CallId),
+    ListChanged(Change),
+    Log,
+    Comment,
+}
+
+/// How messages are set apart on their transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// One message, as it is.
+    Bare,
+    /// All messages of the queue, as one JSON array (BATCH-2).
+    Array,
+    /// Server-sent events.
+    Events,
+    /// One message a line.
+    Lines,
+}
+
+/// The queue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outbox {
+    frames: VecDeque<Frame>,
+    bytes: usize,
+    logs: usize,
+    dropped_logs: u64,
+}
+
+impl Outbox {
+    /// Queues a message by the rules above. `max_logs` bounds the logs among them.
+    pub(crate) fn push(&mut self, kind: FrameKind, json: Vec<u8>, max_logs: usize) {
+        match kind {
+            FrameKind::Progress(_) | FrameKind::ListChanged(_) => {
+                if let Some(same) = self.frames.iter_mut().rev().find(|frame| frame.kind == kind) {
+                    self.bytes = self.bytes - same.json.len() + json.len();
+                    same.json = json;
+                    return;
+                }
+            }
+            FrameKind::Log => self.make_room_for_log(max_logs),
+            FrameKind::Comment if !self.frames.is_empty() => return,
+            FrameKind::Comment | FrameKind::Answer | FrameKind::Question => {}
+        }
+        self.bytes += json.len();
+        self.frames.push_back(Frame { kind, json });
+    }
+
+    /// Forgets what belongs to a call that ended without an answer (CANC-2).
+    pub(crate) fn forget(&mut self, call: CallId) {
+        self.retain(|kind| kind != FrameKind::Progress(call));
+    }
+
+    /// Appends framed messages until `buf` would hold more than `limit` bytes, at least one.
+    pub(crate) fn pull(&mut self, framing: Framing, buf: &mut Vec<u8>, limit: usize) -> Pull {
+        if framing == Framing::Array {
+            return self.pull_array(buf);
+        }
+        let start = buf.len();
+        while let Some(frame) = self.frames.front() {
+            if buf.len() > start && buf.len() + frame.json.len() > limit {
+                return Pull::More;
+            }
+            self.pull_front(framing, buf);
+        }
+        Pull::Wait
+    }
+
+    fn pull_array(&mut self, buf: &mut Vec<u8>) -> Pull {
+        let mut open = b'[';
+        while self.frames.front().is_some() {
+            buf.push(open);
+            self.pull_front(Framing::Bare, buf);
+            open = b',';
+        }
+        if open == b',' {
+            buf.push(b']');
+        }
+        Pull::Wait
+    }
+
+    fn pull_front(&mut self, framing: Framing, buf: &mut Vec<u8>) {
+        let Some(frame) = self.frames.pop_front() else { return };
+        self.bytes -= frame.json.len();
+        self.logs -= usize::from(frame.kind == FrameKind::Log);
+        match framing {
+            // Most replies are one message into an empty buffer: hand it over instead of copying it.
+            Framing::Bare if buf.is_empty() => *buf = frame.json,
+            Framing::Bare | Framing::Array => buf.extend_from_slice(&frame.json),
+            Framing::Lines => wire::lines::write(buf, &frame.json),
+            Framing::Events if frame.kind == FrameKind::Comment => wire::sse::comment(buf, ""),
+            Framing::Events => wire::sse::event(buf, None, &frame.json),
+        }
+    }
+
+    /// Bytes that wait.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many logs were dropped so far.
+    pub(crate) const fn dropped_logs(&self) -> u64 {
+        self.dropped_logs
+    }
+
+    fn make_room_for_log(&mut self, max_logs: usize) {
+        while self.logs >= max_logs.max(1) {
+            let Some(oldest) = self.frames.iter().position(|frame| frame.kind == FrameKind::Log) else { break };
+            if let Some(frame) = self.frames.remove(oldest) {
+                self.bytes -= frame.json.len();
+            }
+            self.logs -= 1;
+            self.dropped_logs += 1;
+        }
+        self.logs += 1;
+    }
+
+    fn retain(&mut self, keep: impl Fn(FrameKind) -> bool) {
+        let bytes = &mut self.bytes;
+        self.frames.retain(|frame| {
+            let stays = keep(frame.kind);
+            *bytes -= if stays { 0 } else { frame.json.len() };
+            stays
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::String;
+
+    fn outbox(frames: &[(FrameKind, &str)], max_logs: usize) -> Outbox {
+        let mut outbox = Outbox::default();
+        for (kind, json) in frames {
+            outbox.push(*kind, json.as_bytes().to_vec(), max_logs);
+        }
+        outbox
+    }
+
+    fn lines(outbox: &mut Outbox) -> String {
+        let mut buf = Vec::new();
+        assert_eq!(outbox.pull(Framing::Lines, &mut buf, usize::MAX), Pull::Wait);
+        assert_eq!(outbox.bytes(), 0);
+        String::from_utf8(buf).unwrap()
+    }
+
+    const P1: FrameKind = FrameKind::Progress(CallId(1));
+    const P2: FrameKind = FrameKind::Progress(CallId(2));
+    const TOOLS: FrameKind = FrameKind::ListChanged(Change::Tools);
+
+    #[test]
+    fn progress_keeps_the_last_of_each_call_prog_6() {
+        let mut outbox = outbox(&[(P1, "1"), (P2, "2"), (P1, "3333"), (FrameKind::Answer, "4")], 9);
+        assert_eq!(outbox.bytes(), 6);
+        assert_eq!(lines(&mut outbox), "3333\n2\n4\n");
+    }
+
+    #[test]
+    fn list_changed_waits_once() {
+        assert_eq!(lines(&mut outbox(&[(TOOLS, "1"), (FrameKind::Answer, "2"), (TOOLS, "1")], 9)), "1\n2\n");
+    }
+
+    #[test]
+    fn logs_drop_the_oldest_and_count_and_answers_never_drop() {
+        let log = FrameKind::Log;
+        let mut outbox =
+            outbox(&[(log, "1"), (FrameKind::Answer, "2"), (log, "3"), (log, "4"), (FrameKind::Question, "5")], 2);
+        assert_eq!(outbox.dropped_logs(), 1);
+        assert_eq!(lines(&mut outbox), "2\n3\n4\n5\n");
+        outbox.push(log, b"6".to_vec(), 2);
+        outbox.push(log, b"7".to_vec(), 2);
+        assert_eq!(outbox.dropped_logs(), 1);
+    }
+
+    #[test]
+    fn a_pull_stops_at_its_limit_but_gives_at_least_one_message() {
+        let mut outbox = outbox(&[(FrameKind::Answer, "11111111"), (FrameKind::Answer, "2"), (FrameKind::Answer, "3")], 9);
+        let mut buf = Vec::new();
+        assert_eq!(outbox.pull(Framing::Lines, &mut buf, 4), Pull::More);
+        assert_eq!(buf, b"11111111\n");
+        buf.clear();
+        assert_eq!(outbox.pull(Framing::Lines, &mut buf, 4), Pull::Wait);
+        assert_eq!(buf, b"2\n3\n");
+    }
+
+    #[test]
+    fn a_comment_breaks_a_silence_only() {
+        let mut outbox = outbox(&[(FrameKind::Comment, ""), (FrameKind::Comment, ""), (FrameKind::Answer, "1")], 9);
+        let mut buf = Vec::new();
+        let _ = outbox.pull(Framing::Events, &mut buf, usize::MAX);
+        assert_eq!(String::from_utf8(buf).unwrap(), ": \n\ndata: 1\n\n");
+    }
+
+    #[test]
+    fn forgetting_a_call_drops_its_progress_alone_canc_2() {
+        let mut outbox = outbox(&[(P1, "1"), (P2, "2"), (FrameKind::Answer, "3")], 9);
+        outbox.forget(CallId(1));
+        assert_eq!(lines(&mut outbox), "2\n3\n");
+    }
+
+    #[test]
+    fn a_batch_is_answered_as_one_array_batch_2() {
+        let mut outbox = outbox(&[(FrameKind::Answer, "1"), (FrameKind::Answer, "2")], 9);
+        let mut buf = Vec::new();
+        let _ = outbox.pull(Framing::Array, &mut buf, 0);
+        assert_eq!(buf, b"[1,2]");
+    }
+}

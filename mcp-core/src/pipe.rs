@@ -1,0 +1,263 @@
+//! Both eras on one byte stream, interleaved: stdio, a socket, a pair of queues (`spec.md` 2.4, STDIO).
+//!
+//! | message | before the handshake | after it |
+//! |---|---|---|
+//! | request with a meta-version | modern | modern |
+//! | `initialize` | legacy handshake | -32600 |
+//! | `ping` | `{}` | `{}` |
+//! | other request | -32602, naming the missing `_meta` | legacy |
+//! | `notifications/cancelled` | by id, in either era | the same |
+//! | array | -32600 | in 2025-03-26, each member answered on its own line; else -32600 |
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::desk::Desk;
+use crate::endpoint::Endpoint;
+use crate::fault::Fault;
+use crate::legacy::{self, Phase};
+use crate::machine::{Change, Close, Event, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
+use crate::modern::{self, Court};
+use crate::outbox::FrameKind;
+use crate::peer::{Caller, Era};
+use crate::policy::Clock;
+use crate::session::{list_changed, refuse_batch};
+use crate::settle;
+use crate::stream::Stream;
+use crate::time::Time;
+use crate::timers::Timer;
+use crate::wire::{Id, Message, Meta, Shape, Unread};
+use crate::{Peer, View};
+
+/// One byte stream and everybody who speaks on it.
+///
+/// Its only stream is [`StreamId::ONLY`], framed as lines; no [`Output::Open`] is said for it. After
+/// [`Close::EndOfInput`] it finishes what runs, then says [`Output::Closed`].
+#[derive(Debug)]
+pub struct Pipe {
+    desk: Desk,
+    life: Life,
+    /// What the legacy client has not been told of the catalogue.
+    untold: Option<Change>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    Live,
+    /// The input has ended: what runs is finished.
+    Ending,
+    Closed,
+}
+
+/// Who sent a message, and what it may see.
+#[derive(Clone, Copy)]
+struct Sender<'a> {
+    from: &'a Caller,
+    view: &'a View,
+}
+
+impl Pipe {
+    /// A machine for one byte stream.
+    #[must_use]
+    pub fn new(machine: MachineId, endpoint: Arc<Endpoint>, now: Time) -> Self {
+        let mut desk = Desk::new(machine, endpoint, Clock::new(now), Phase::Opening);
+        let only = desk.streams.insert(Stream::lines());
+        debug_assert_eq!(only, StreamId::ONLY);
+        Self { desk, life: Life::Live, untold: None }
+    }
+
+    /// The other end of the legacy conversation, once its handshake was made.
+    #[must_use]
+    pub fn peer(&self) -> Option<&Arc<Peer>> {
+        self.desk.phase.ready().map(|ready| &ready.peer)
+    }
+
+    fn message(&mut self, message: Message, sender: Sender<'_>) {
+        match message.shape() {
+            Shape::Request => self.request(&message, sender),
+            Shape::Notification => self.notification(&message),
+            Shape::Response => {
+                if !self.desk.response(&message) {
+                    self.desk.event(Event::Dropped("an answer that nobody waits for"));
+                }
+            }
+            Shape::Batch => self.batch(message, sender),
+        }
+    }
+
+    fn request(&mut self, message: &Message, sender: Sender<'_>) {
+        let Some(id) = message.id() else { return };
+        if self.desk.calls.find(|slot| slot.id == *id).is_some() {
+            // On one stream nothing but the id tells answers apart (design 5).
+            let fault = Fault::invalid_request("A request with this id is in flight: wait for its answer");
+            return self.refuse(Some(id), fault);
+        }
+        let endpoint = Arc::clone(&self.desk.endpoint);
+        let Sender { from, view } = sender;
+        let court = Court { endpoint: &endpoint, message, head: None, from, view, now: self.desk.clock.now() };
+        if endpoint.modern() && message.meta_member(Meta::ProtocolVersion).is_some() {
+            let step = modern::admit(&court, id);
+            return self.desk.proceed(step, id, from, StreamId::ONLY, Era::Modern);
+        }
+        let step = match (&self.desk.phase, message.method()) {
+            (Phase::Opening, "initialize" | "ping") if endpoint.legacy() => {
+                legacy::admit(&mut self.desk.phase, &court, id)
+            }
+            (Phase::Ready(_), _) => legacy::admit(&mut self.desk.phase, &court, id),
+            (_, "initialize") => Err(modern::no_handshake(&endpoint)),
+            _ if endpoint.modern() => Err(modern::missing_version(&court)),
+            _ => Err(legacy::unopened(&endpoint)),
+        };
+        let opened = step.is_ok() && message.method() == "initialize";
+        self.desk.proceed(step, id, from, StreamId::ONLY, Era::Legacy);
+        if let Some(peer) = self.peer().filter(|_| opened) {
+            let revision = peer.revision;
+            self.desk.event(Event::Opened(revision));
+        }
+    }
+
+    fn notification(&mut self, message: &Message) {
+        match (message.method(), &mut self.desk.phase) {
+            ("notifications/cancelled", _) => {
+                self.desk.cancel(message);
+                self.settle();
+            }
+            ("notifications/initialized", Phase::Ready(ready)) => {
+                if !core::mem::replace(&mut ready.initialized, true) {
+                    self.desk.start_pinging();
+                }
+                self.tell();
+            }
+            _ => self.desk.event(Event::Dropped("a notification that means nothing here")),
+        }
+    }
+
+    fn batch(&mut self, message: Message, sender: Sender<'_>) {
+        let members = message.into_batch();
+        if let Some(fault) = refuse_batch(&members, self.peer().map(|peer| peer.revision)) {
+            return self.refuse(None, fault);
+        }
+        for member in members {
+            match member {
+                Ok(message) if message.shape() == Shape::Batch => {}
+                Ok(message) => self.message(message, sender),
+                Err(unread) => self.unread(unread),
+            }
+        }
+    }
+
+    fn unread(&mut self, unread: Unread) {
+        if unread.silent {
+            return self.desk.event(Event::Refused(unread.fault));
+        }
+        self.refuse(unread.id.as_ref(), unread.fault);
+    }
+
+    fn refuse(&mut self, id: Option<&Id>, fault: Fault) {
+        self.desk.answer(StreamId::ONLY, settle::error(id, &fault), fault.status());
+        self.desk.event(Event::Refused(fault));
+    }
+
+    fn tell(&mut self) {
+        let initialized = self.desk.phase.ready().is_some_and(|ready| ready.initialized);
+        let (Some(what), true) = (self.untold, initialized) else { return };
+        self.untold = None;
+        self.desk.push(StreamId::ONLY, FrameKind::ListChanged(what), list_changed(what));
+    }
+
+    fn tick(&mut self) {
+        while let Some(timer) = self.desk.timers.pop_due(self.desk.clock.now()) {
+            if self.desk.tick(timer) {
+                return self.close(Close::Peer);
+            }
+        }
+        self.settle();
+    }
+
+    fn close(&mut self, why: Close) {
+        match why {
+            Close::EndOfInput => {
+                self.life = Life::Ending;
+                // Nobody can answer a question any more.
+                self.desk.give_up_asking();
+            }
+            Close::Shutdown => {
+                self.desk.refuse_all("The server is shutting down");
+                self.life = Life::Ending;
+            }
+            Close::Peer => {
+                self.desk.abandon_all();
+                self.life = Life::Ending;
+            }
+        }
+        self.desk.event(Event::Ended(why));
+        self.settle();
+    }
+
+    /// Closes once the input has ended and nothing runs.
+    fn settle(&mut self) {
+        if self.life != Life::Ending || !self.desk.calls.is_empty() {
+            return;
+        }
+        self.life = Life::Closed;
+        self.desk.phase = Phase::Closed;
+        self.desk.timers.clear();
+        if let Some(stream) = self.desk.streams.get_mut(StreamId::ONLY) {
+            let _ = stream.end();
+        }
+        self.desk.ready(StreamId::ONLY);
+        self.desk.outputs.push_back(Output::Closed);
+    }
+}
+
+impl sealed::Sealed for Pipe {}
+
+impl Machine for Pipe {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        self.desk.clock.advance(now);
+        match input {
+            Input::Message { message, from, view, .. } if self.life == Life::Live => {
+                self.message(message, Sender { from, view });
+            }
+            Input::Unread(unread) if self.life == Life::Live => self.unread(unread),
+            Input::Note { call, note } => self.desk.note(call, &note),
+            Input::Done { ticket, outcome } => {
+                self.desk.done(&ticket, outcome);
+                self.settle();
+            }
+            Input::Changed { what, .. } if self.life == Life::Live => {
+                self.untold = Some(what);
+                self.tell();
+            }
+            Input::Tick => self.tick(),
+            Input::Detach { .. } if self.life != Life::Closed => self.close(Close::Peer),
+            Input::Close(why) if self.life != Life::Closed => self.close(why),
+            // A byte stream has no GET; and nothing is read after its end.
+            Input::Message { .. }
+            | Input::Unread(_)
+            | Input::Attach { .. }
+            | Input::Changed { .. }
+            | Input::Detach { .. }
+            | Input::Close(_) => {}
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.desk.outputs.pop_front()
+    }
+
+    fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull {
+        match self.desk.streams.get_mut(stream) {
+            Some(target) => target.pull(buf, limit),
+            None => Pull::End,
+        }
+    }
+
+    fn deadline(&self) -> Option<(Time, Timer)> {
+        self.desk.timers.next()
+    }
+
+    fn gate(&self) -> Gate {
+        self.desk.gate()
+    }
+}

@@ -1,0 +1,146 @@
+//! Bounds and delays, each with its unit and the reason for its default.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::time::{Span, Time};
+
+/// Everything that an operator may tune, in one value.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Policy {
+    /// What is bounded in number or size.
+    pub limits: Limits,
+    /// What is bounded in time.
+    pub timing: Timing,
+}
+
+/// Bounds in number and size.
+///
+/// Build one with struct update syntax from [`Limits::default`], or set the public fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of an HTTP body. 4 MiB: room for a base64 image of 3 MB, and a thousand of them fit into 4 GB.
+    pub body: usize,
+    /// Bytes of one line on a byte stream. 16 MiB: the peer is one local process, and clients send files inline there.
+    pub line: usize,
+    /// Depth of nested arrays and objects. 128: what `serde_json` takes for typed values, far under what a stack holds.
+    pub depth: usize,
+    /// Members of the envelope, of `params` and of `_meta`, each. 1,024: the protocol defines about a dozen.
+    pub members: usize,
+    /// Bytes of a request id or progress token. 1,024: a UUID has 36, and ids are kept while a call runs.
+    pub id: usize,
+    /// Calls in flight per session or byte stream, and per modern request one. 128: a model calls a handful at once.
+    pub calls: usize,
+    /// Messages in one 2025-03-26 batch. 64.
+    pub batch: usize,
+    /// Unsent bytes per machine before [`Gate::Full`](crate::Gate::Full). 8 MiB: two of the largest usual answers.
+    pub unsent: usize,
+    /// Unsent log messages per stream; the oldest are dropped and counted. 256.
+    pub logs: usize,
+    /// Listening (GET) streams per session. 8: a client that reconnects without closing stays well under it.
+    pub listening: usize,
+    /// Questions to the client open at once per call. 16.
+    pub questions: usize,
+    /// Bytes of state and answers that a call may carry from run to run. 64 KiB: it travels through the client.
+    pub state: usize,
+    /// Times that one request may ask the client. 32: stops a handler that asks for ever.
+    pub rounds: u32,
+    /// Items on one page of a list. 1,000: all of them for nearly every server, and under 1 MB.
+    pub page: usize,
+    /// Live sessions of one HTTP endpoint. 10,000: at 1.5 KB each, 15 MB.
+    pub sessions: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 4 << 20,
+            line: 16 << 20,
+            depth: 128,
+            members: 1024,
+            id: 1024,
+            calls: 128,
+            batch: 64,
+            unsent: 8 << 20,
+            logs: 256,
+            listening: 8,
+            questions: 16,
+            state: 64 << 10,
+            rounds: 32,
+            page: 1000,
+            sessions: 10_000,
+        }
+    }
+}
+
+/// Delays and life times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timing {
+    /// Quiet time after which a waiting HTTP answer or open stream gets a comment. 15 s: under the 30 to 60 s after
+    /// which common proxies cut a silent response (HTTP-45).
+    pub keep_alive: Span,
+    /// How long one request may run, all its runs together. `None`: as long as somebody waits for it.
+    pub call: Option<Span>,
+    /// How long a question to a legacy client may stay unanswered (BASE-25). 5 minutes: a person reads and decides.
+    pub question: Span,
+    /// How long a new session may stay without a second message. 30 s: clients send `notifications/initialized` at once.
+    pub opening: Span,
+    /// Quiet time after which [`Output::Hibernate`](crate::Output::Hibernate) is said. 60 s; `None` switches it off.
+    pub hibernate_after: Option<Span>,
+    /// Quiet time after which a session ends. 2 h (N28).
+    pub idle: Span,
+    /// How often a legacy client is asked whether it is still there; one that did not answer by the next time is taken for
+    /// gone (LIFE-10). Off by default: transports notice a dead peer by themselves.
+    pub ping: Option<Span>,
+    /// How long a sealed `requestState` is good. 10 minutes: a person answers, the client retries (MRTR-9).
+    pub state: Span,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            keep_alive: Span::secs(15),
+            call: None,
+            question: Span::secs(300),
+            opening: Span::secs(30),
+            hibernate_after: Some(Span::secs(60)),
+            idle: Span::secs(7200),
+            ping: None,
+            state: Span::secs(600),
+        }
+    }
+}
+
+/// Seals the state of a call that asks its client, so that only this server can have written it (MRTR-8, MRTR-9).
+///
+/// The core has no keys and no cipher; the driver hands one in. `bound` is what the state must not be moved away from
+/// (principal, method, digest of the parameters): it is authenticated and not stored.
+pub trait Seal: Send + Sync + fmt::Debug {
+    /// Text for the wire that [`Seal::open`] turns back into `plain`.
+    fn seal(&self, bound: &[u8], plain: &[u8]) -> alloc::string::String;
+
+    /// What was sealed; `None` if the text is not ours, was changed, or belongs to another `bound`.
+    fn open(&self, bound: &[u8], sealed: &str) -> Option<Vec<u8>>;
+}
+
+/// The latest of the times seen: a driver whose clock runs back does no harm.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Clock(Time);
+
+impl Clock {
+    pub(crate) const fn new(now: Time) -> Self {
+        Self(now)
+    }
+
+    pub(crate) fn advance(&mut self, now: Time) -> Time {
+        self.0 = self.0.max(now);
+        self.0
+    }
+
+    pub(crate) const fn now(self) -> Time {
+        self.0
+    }
+}

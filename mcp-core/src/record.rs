@@ -1,0 +1,282 @@
+//! Recordings: what went into a machine, owned and serialisable, and the same run once more (design 3, rule 5).
+//!
+//! A [`Recorder`] stands where the machine stood and keeps every input and every pull. [`replay`] feeds them to a machine in
+//! the state that the recorded one began in, made with the same names, endpoint and time. What it writes is the same, byte
+//! for byte, so a run that went wrong in production can be stepped through at a desk, and one that a fuzzer found can be
+//! kept as a test.
+//!
+//! ```
+//! # use mcp_core::answer::Implementation;
+//! # use mcp_core::{wire, Caller, Catalog, Endpoint, Input, Machine, MachineId, Pipe, StreamId, Time, View};
+//! use mcp_core::record::{Record, Recorder, replay};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let catalog = Catalog::builder().build().map_err(|d| format!("{d:?}"))?;
+//! # let endpoint = Endpoint::builder(Implementation::new("demo", "1.0.0")).build().map_err(|d| format!("{d:?}"))?;
+//! # let (view, caller) = (View::all(catalog.clone()), Caller::anonymous());
+//! let fresh = || Pipe::new(MachineId(1), endpoint.clone(), Time(0));
+//! let mut pipe = Recorder::new(fresh());
+//! let message = wire::read(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.into(), endpoint.limits()).map_err(|u| u.fault)?;
+//! pipe.handle(Time(1), Input::Message { message, head: None, from: &caller, view: &view });
+//! let mut written = Vec::new();
+//! let _ = pipe.pull(StreamId::ONLY, &mut written, 4096);
+//!
+//! let lines: Vec<String> = pipe.records().iter().map(Record::to_json).collect();
+//! let records = lines.iter().map(|line| Record::from_json(line)).collect::<Result<Vec<_>, _>>()?;
+//! let replayed = replay(&mut fresh(), &records, &[catalog], endpoint.limits())?;
+//! assert_eq!(replayed.pulled, [(StreamId::ONLY, written)]);
+//! # Ok(()) }
+//! ```
+//!
+//! What a recording does not hold: the endpoint and the catalogues, which the replay is given; and what a
+//! [`Seal`](crate::policy::Seal) drew at random. Sealed states come out the same only if sealing the same gives the same.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use bytes::Bytes;
+
+use crate::catalog::View;
+use crate::headers::HeadBuf;
+use crate::machine::{
+    CallId, Change, Close, Gate, Input, Machine, MachineId, Note, Outcome, Output, Pull, StreamId, sealed,
+};
+use crate::peer::Caller;
+use crate::time::Time;
+use crate::timers::Timer;
+use crate::wire::Unread;
+
+mod read;
+mod replay;
+mod write;
+
+pub use replay::{ReplayError, Replayed, replay};
+
+/// One thing that was done to a machine.
+///
+/// It holds what the peer sent, whole: session ids, arguments and personal data among it. Keep it as safe as those.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// When, as the driver said it; for a pull, the last time that it had said.
+    pub at: Time,
+    /// What.
+    pub what: What,
+}
+
+/// What was done: an [`Input`] without its borrows and tickets, or a pull, which decides what is still there to coalesce.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum What {
+    /// [`Input::Message`]
+    Message {
+        /// The bytes that it was read from.
+        body: Bytes,
+        /// The headers beside it.
+        head: Option<HeadBuf>,
+        /// Who sent it.
+        from: Caller,
+        /// What this caller could see.
+        view: RecordedView,
+    },
+    /// [`Input::Unread`]
+    Unread(Unread),
+    /// [`Input::Attach`]
+    Attach {
+        /// The headers of the GET.
+        head: HeadBuf,
+        /// Who asked.
+        from: Caller,
+    },
+    /// [`Input::Detach`]
+    Detach(StreamId),
+    /// [`Input::Note`]
+    Note {
+        /// Which call.
+        call: CallId,
+        /// What it said.
+        note: Note,
+    },
+    /// [`Input::Done`]
+    Done {
+        /// The call that the ticket was for.
+        call: CallId,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// [`Input::Done`] with a ticket that the machine had not minted: whatever the outcome, it comes too late.
+    Stray(CallId),
+    /// [`Input::Changed`]
+    Changed {
+        /// The [generation](crate::Catalog::generation) of the new catalogue.
+        generation: u64,
+        /// What of it differs.
+        what: Change,
+    },
+    /// [`Input::Tick`]
+    Tick,
+    /// [`Input::Close`]
+    Close(Close),
+    /// [`Machine::pull`]
+    Pull {
+        /// Of which stream.
+        stream: StreamId,
+        /// How many bytes there was room for.
+        limit: usize,
+    },
+}
+
+/// A [`View`], by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedView {
+    /// The [generation](crate::Catalog::generation) of its catalogue.
+    pub generation: u64,
+    /// The tools that it shows, in the order of the catalogue. `None`: all of them.
+    pub only: Option<Vec<Box<str>>>,
+}
+
+impl Record {
+    /// One line of JSON, without the line break, that [`Record::from_json`] reads back as an equal record.
+    ///
+    /// Bytes are a string where they are UTF-8, else `{"base64":"…"}`.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        write::record(self)
+    }
+
+    /// The record that was written so.
+    ///
+    /// # Errors
+    ///
+    /// If the line is anything else than a whole record. No line panics, and time and memory are linear in it.
+    pub fn from_json(line: &str) -> Result<Self, RecordError> {
+        read::record(line)
+    }
+}
+
+impl RecordedView {
+    fn of(view: &View) -> Self {
+        let names = || view.tools().map(|tool| tool.name().into()).collect();
+        Self { generation: view.catalog().generation(), only: view.is_filtered().then(names) }
+    }
+}
+
+/// A machine whose inputs are kept. It does what the machine in it does.
+///
+/// The records grow with the run, at about the size of its messages: take them out now and then. Copies are made at their
+/// exact size, so no read buffer is pinned; what a handler answers is shared with it.
+#[derive(Debug)]
+pub struct Recorder<M: Machine> {
+    machine: M,
+    records: Vec<Record>,
+    now: Time,
+    /// The name of the machine, once a ticket has said it.
+    id: Option<MachineId>,
+}
+
+impl<M: Machine> Recorder<M> {
+    /// Records what goes into a machine. It must not have been used before, or the replay has no beginning.
+    pub const fn new(machine: M) -> Self {
+        Self { machine, records: Vec::new(), now: Time(0), id: None }
+    }
+
+    /// Takes the records that were made since the last time, oldest first: for a file that is written as the run goes on.
+    #[must_use]
+    pub fn take_records(&mut self) -> Vec<Record> {
+        core::mem::take(&mut self.records)
+    }
+
+    /// The records that were not taken, oldest first.
+    #[must_use]
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// The machine, for what only its type has.
+    pub const fn machine(&self) -> &M {
+        &self.machine
+    }
+
+    /// The machine, and the records that were not taken.
+    pub fn into_parts(self) -> (M, Vec<Record>) {
+        (self.machine, self.records)
+    }
+
+    fn what(&self, input: &Input<'_>) -> What {
+        match input {
+            Input::Message { message, head, from, view } => What::Message {
+                body: Bytes::copy_from_slice(message.body()),
+                head: head.map(HeadBuf::from),
+                from: (*from).clone(),
+                view: RecordedView::of(view),
+            },
+            Input::Unread(unread) => What::Unread(unread.clone()),
+            Input::Attach { head, from } => What::Attach { head: HeadBuf::from(*head), from: (*from).clone() },
+            Input::Detach { stream } => What::Detach(*stream),
+            Input::Note { call, note } => What::Note { call: *call, note: note.clone() },
+            Input::Done { ticket, outcome } if self.id == Some(ticket.machine()) => {
+                What::Done { call: ticket.call(), outcome: outcome.clone() }
+            }
+            Input::Done { ticket, .. } => What::Stray(ticket.call()),
+            Input::Changed { catalog, what } => What::Changed { generation: catalog.generation(), what: *what },
+            Input::Tick => What::Tick,
+            Input::Close(why) => What::Close(*why),
+        }
+    }
+}
+
+impl<M: Machine> sealed::Sealed for Recorder<M> {}
+
+impl<M: Machine> Machine for Recorder<M> {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        self.now = now;
+        self.records.push(Record { at: now, what: self.what(&input) });
+        self.machine.handle(now, input);
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        let output = self.machine.poll_output();
+        if let Some(Output::Call(ticket, _)) = &output {
+            self.id = Some(ticket.machine());
+        }
+        output
+    }
+
+    fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull {
+        // What the buffer holds counts against the limit, and is not recorded.
+        let limit_when_empty = limit.saturating_sub(buf.len());
+        self.records.push(Record { at: self.now, what: What::Pull { stream, limit: limit_when_empty } });
+        self.machine.pull(stream, buf, limit)
+    }
+
+    fn deadline(&self) -> Option<(Time, Timer)> {
+        self.machine.deadline()
+    }
+
+    fn gate(&self) -> Gate {
+        self.machine.gate()
+    }
+}
+
+/// Why a line is no [`Record`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordError {
+    /// The member that is wrong.
+    place: &'static str,
+    problem: &'static str,
+}
+
+impl RecordError {
+    const fn new(place: &'static str, problem: &'static str) -> Self {
+        Self { place, problem }
+    }
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not a record: `{}` {}", self.place, self.problem)
+    }
+}
+
+impl core::error::Error for RecordError {}

@@ -1,0 +1,467 @@
+//! Legacy over HTTP: one session, opened by `initialize`, with a stream for each request and for each listener.
+//!
+//! Each [`Input::Message`] and [`Input::Attach`] is answered by [`Output::Expect`], which names the stream that answers it.
+//! A request goes on when its reader leaves (HTTP-28); what it would have sent is dropped.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::desk::Desk;
+use crate::endpoint::Endpoint;
+use crate::fault::Fault;
+use crate::headers::{Accept, Field, Head};
+use crate::legacy::{self, Phase};
+use crate::machine::{
+    Change, Close, Event, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed,
+};
+use crate::modern::Court;
+use crate::outbox::FrameKind;
+use crate::peer::{Caller, Era, Principal, Revision};
+use crate::policy::Clock;
+use crate::reply::Reply;
+use crate::roster::SessionId;
+use crate::route;
+use crate::settle;
+use crate::stream::Stream;
+use crate::time::Time;
+use crate::timers::Timer;
+use crate::wire::{Id, Message, Shape, Unread, write};
+use crate::{Peer, View};
+
+/// One legacy session over HTTP.
+#[derive(Debug)]
+pub struct Session {
+    desk: Desk,
+    kind: SessionKind,
+    /// Who opened it; for anyone else it does not exist (HTTP-21).
+    principal: Option<Principal>,
+    /// What the client has not been told of the catalogue.
+    untold: Option<Change>,
+    /// The last time that the client or a call did something.
+    active: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SessionKind {
+    /// It has an id, and lives until it is ended.
+    Kept(SessionId),
+    /// It has none, and lives for one POST.
+    Sessionless,
+}
+
+/// What one message of a POST is handled with.
+#[derive(Clone, Copy)]
+struct Sender<'a> {
+    head: Option<&'a Head<'a>>,
+    from: &'a Caller,
+    view: &'a View,
+}
+
+impl Session {
+    /// A session under a new id, which must come from 16 random bytes. Its first message should be `initialize`; if that is
+    /// refused, the session says [`Output::Closed`].
+    #[must_use]
+    pub fn new(machine: MachineId, endpoint: Arc<Endpoint>, id: SessionId, now: Time) -> Self {
+        Self::with_kind(machine, endpoint, SessionKind::Kept(id), Phase::Opening, now)
+    }
+
+    /// A session for one POST to a server that keeps none: nobody can be asked (design 5), nothing is remembered.
+    #[must_use]
+    pub fn sessionless(machine: MachineId, endpoint: Arc<Endpoint>, revision: Revision, now: Time) -> Self {
+        let mut session = Self::with_kind(machine, endpoint, SessionKind::Sessionless, Phase::assumed(revision), now);
+        session.desk.can_ask = false;
+        session
+    }
+
+    fn with_kind(machine: MachineId, endpoint: Arc<Endpoint>, kind: SessionKind, phase: Phase, now: Time) -> Self {
+        let desk = Desk::new(machine, endpoint, Clock::new(now), phase);
+        Self { desk, kind, principal: None, untold: None, active: now }
+    }
+
+    /// Whether the caller is who opened the session. For anyone else it does not exist (HTTP-21).
+    #[must_use]
+    pub fn belongs_to(&self, caller: &Caller) -> bool {
+        self.principal == caller.principal
+    }
+
+    /// The other end, once the handshake was made.
+    #[must_use]
+    pub fn peer(&self) -> Option<&Arc<Peer>> {
+        self.desk.phase.ready().map(|ready| &ready.peer)
+    }
+
+    fn message(&mut self, message: Message, sender: Sender<'_>) {
+        if self.kind == SessionKind::Sessionless && message.method() == "initialize" {
+            self.desk.phase = Phase::Opening;
+        }
+        if matches!(self.desk.phase, Phase::Opening) {
+            self.principal = sender.from.principal.clone();
+        }
+        if !self.belongs_to(sender.from) {
+            let (reply, body) = route::unknown_session(Some(&message));
+            return self.reply(reply, body);
+        }
+        self.touch();
+        match message.shape() {
+            Shape::Request => self.request(&message, sender),
+            Shape::Notification => {
+                self.accepted();
+                self.notification(&message);
+            }
+            Shape::Response => {
+                self.accepted();
+                self.response(&message);
+            }
+            Shape::Batch => self.batch(message, sender),
+        }
+        let refused = matches!(self.desk.phase, Phase::Opening);
+        if refused || (self.kind == SessionKind::Sessionless && self.desk.calls.is_empty()) {
+            self.end();
+        }
+    }
+
+    fn request(&mut self, message: &Message, sender: Sender<'_>) {
+        let stream = self.expect(Stream::owing_one(accept(sender.head)));
+        self.admit(message, sender, stream);
+    }
+
+    fn admit(&mut self, message: &Message, sender: Sender<'_>, stream: StreamId) {
+        let Some(id) = message.id() else { return };
+        let Sender { head, from, view } = sender;
+        let endpoint = Arc::clone(&self.desk.endpoint);
+        let court = Court { endpoint: &endpoint, message, head, from, view, now: self.desk.clock.now() };
+        let before = matches!(self.desk.phase, Phase::Opening);
+        let step = legacy::admit(&mut self.desk.phase, &court, id);
+        let opened = before && self.desk.phase.ready().is_some();
+        let from_here = self.desk.outputs.len();
+        self.desk.proceed(step, id, from, stream, Era::Legacy);
+        if opened {
+            self.opened(stream, from_here);
+        }
+    }
+
+    /// The handshake was made: its answer carries the session's id (HTTP-20).
+    fn opened(&mut self, stream: StreamId, from_here: usize) {
+        if let SessionKind::Kept(session) = self.kind {
+            for output in self.desk.outputs.iter_mut().skip(from_here) {
+                match output {
+                    Output::Open { stream: opened, reply } if *opened == stream => reply.session = Some(session),
+                    _ => {}
+                }
+            }
+            self.desk.timers.set(Timer::Opening, self.desk.clock.now().after(self.desk.endpoint.timing().opening));
+        }
+        if let Some(revision) = self.peer().map(|peer| peer.revision) {
+            self.desk.event(Event::Opened(revision));
+        }
+    }
+
+    fn notification(&mut self, message: &Message) {
+        match (message.method(), &mut self.desk.phase) {
+            ("notifications/cancelled", Phase::Ready(_)) => self.desk.cancel(message),
+            ("notifications/initialized", Phase::Ready(ready)) => {
+                if !core::mem::replace(&mut ready.initialized, true) {
+                    self.desk.start_pinging();
+                }
+                self.tell();
+            }
+            _ => self.desk.event(Event::Dropped("a notification that means nothing here")),
+        }
+    }
+
+    fn response(&mut self, message: &Message) {
+        if !self.desk.response(message) {
+            self.desk.event(Event::Dropped("an answer that nobody waits for"));
+        }
+    }
+
+    /// BATCH-1 to BATCH-5. Whole batches are refused before anything of them runs.
+    fn batch(&mut self, message: Message, sender: Sender<'_>) {
+        let members = message.into_batch();
+        if let Some(fault) = refuse_batch(&members, self.peer().map(|peer| peer.revision)) {
+            let (reply, body) = route::refusal(None, &fault);
+            return self.reply(reply, body);
+        }
+        let owed = members.iter().filter(|member| is_owed(member)).count();
+        let stream = match u32::try_from(owed) {
+            Ok(owed @ 1..) => Some(self.expect(Stream::owing_batch(accept(sender.head), owed))),
+            _ => {
+                self.accepted();
+                None
+            }
+        };
+        for member in members {
+            match (member, stream) {
+                (Ok(message), stream) => match message.shape() {
+                    Shape::Request => stream.into_iter().for_each(|stream| self.admit(&message, sender, stream)),
+                    Shape::Notification => self.notification(&message),
+                    Shape::Response => self.response(&message),
+                    Shape::Batch => {}
+                },
+                (Err(unread), Some(stream)) if !unread.silent => {
+                    let error = settle::error(unread.id.as_ref(), &unread.fault);
+                    self.desk.answer(stream, error, 200);
+                }
+                (Err(_), _) => {}
+            }
+        }
+    }
+
+    fn attach(&mut self, head: &Head<'_>, from: &Caller) {
+        if !self.belongs_to(from) || self.peer().is_none() {
+            let (reply, body) = route::unknown_session(None);
+            return self.reply(reply, body);
+        }
+        self.touch();
+        let most = self.desk.endpoint.limits().listening;
+        let fault = if head.last_event != Field::Absent {
+            // HTTP-29: a definite answer; not 404, which would end the session at the client.
+            Fault::invalid_request("The stream cannot be resumed: the event is not known here. Listen without `Last-Event-ID`")
+        } else if self.desk.streams.listening() >= most {
+            Fault::invalid_request("Too many open GET streams in this session: close one first").with_status(409)
+        } else {
+            let stream = self.expect(Stream::listening(head.accept));
+            self.desk.opened(stream, Some(Reply::EVENTS));
+            self.desk.ready(stream);
+            self.desk.rearm(stream);
+            return self.tell();
+        };
+        let (reply, body) = route::refusal(None, &fault);
+        self.reply(reply, body);
+    }
+
+    fn detach(&mut self, stream: StreamId) {
+        let Some(gone) = self.desk.streams.get_mut(stream) else { return };
+        self.desk.timers.stop(Timer::KeepAlive(stream));
+        if gone.is_listening() || gone.is_settled() {
+            self.desk.streams.remove(stream);
+            return;
+        }
+        gone.park();
+        if self.kind == SessionKind::Sessionless {
+            // Nothing of it could ever be read again.
+            self.close(Close::Peer);
+        }
+    }
+
+    fn changed(&mut self, what: Change) {
+        self.untold = Some(what);
+        self.tell();
+    }
+
+    /// Tells of a changed list, once, when there is somebody to tell: after `initialized` (LIFE-5), on one stream (HTTP-26).
+    fn tell(&mut self) {
+        let initialized = self.desk.phase.ready().is_some_and(|ready| ready.initialized);
+        let stream = self.desk.streams.newest_listening();
+        let (Some(what), true, Some(stream)) = (self.untold, initialized, stream) else { return };
+        self.untold = None;
+        self.desk.push(stream, FrameKind::ListChanged(what), list_changed(what));
+    }
+
+    fn tick(&mut self) {
+        while let Some(timer) = self.desk.timers.pop_due(self.desk.clock.now()) {
+            match timer {
+                Timer::Opening => return self.expire(),
+                timer if self.desk.tick(timer) => return self.close(Close::Peer),
+                _ => {}
+            }
+        }
+        let Some((at, timer)) = self.quiet() else { return };
+        match timer {
+            Timer::Idle if at <= self.desk.clock.now() => self.expire(),
+            Timer::Hibernate if at <= self.desk.clock.now() => {
+                self.desk.outputs.push_back(Output::Hibernate);
+                self.desk.timers.set(Timer::Hibernate, Time::MAX);
+            }
+            _ => {}
+        }
+    }
+
+    /// When the session counts as quiet, and then as idle. A running call defers both; an open question defers the end
+    /// only (design 4).
+    fn quiet(&self) -> Option<(Time, Timer)> {
+        if matches!(self.kind, SessionKind::Sessionless) || self.desk.phase.ready().is_none() || self.desk.calls.any_running() {
+            return None;
+        }
+        let timing = self.desk.endpoint.timing();
+        let idle = self.desk.calls.is_empty().then(|| (self.active.after(timing.idle), Timer::Idle));
+        let said = self.desk.timers.is_set(Timer::Hibernate);
+        let hibernate = timing.hibernate_after.filter(|_| !said).map(|span| (self.active.after(span), Timer::Hibernate));
+        idle.into_iter().chain(hibernate).min()
+    }
+
+    fn touch(&mut self) {
+        self.active = self.desk.clock.now();
+        self.desk.timers.stop(Timer::Hibernate);
+        self.desk.timers.stop(Timer::Opening);
+    }
+
+    fn expire(&mut self) {
+        self.desk.event(Event::Expired);
+        self.desk.abandon_all();
+        self.end();
+    }
+
+    fn close(&mut self, why: Close) {
+        if matches!(self.desk.phase, Phase::Closed) {
+            return;
+        }
+        match why {
+            Close::Shutdown => self.desk.refuse_all("The server is shutting down"),
+            Close::Peer => self.desk.abandon_all(),
+            // HTTP has no such end: connections come and go.
+            Close::EndOfInput => return,
+        }
+        self.desk.event(Event::Ended(why));
+        self.end();
+    }
+
+    /// Ends every stream after what is queued on it.
+    fn end(&mut self) {
+        self.desk.phase = Phase::Closed;
+        self.desk.timers.clear();
+        for id in self.desk.streams.ids() {
+            let reply = self.desk.streams.get_mut(id).and_then(Stream::end);
+            self.desk.opened(id, reply);
+            self.desk.ready(id);
+        }
+        self.desk.outputs.push_back(Output::Closed);
+    }
+
+    fn unread(&mut self, unread: &Unread) {
+        let (reply, body) = route::unread(unread);
+        self.reply(reply, body);
+    }
+
+    fn expect(&mut self, stream: Stream) -> StreamId {
+        let id = self.desk.streams.insert(stream);
+        self.desk.outputs.push_back(Output::Expect(id));
+        id
+    }
+
+    /// HTTP-8: 202, and no body.
+    fn accepted(&mut self) {
+        self.reply(Reply::ACCEPTED, Vec::new());
+    }
+
+    fn reply(&mut self, reply: Reply, body: Vec<u8>) {
+        let stream = self.expect(Stream::whole(body));
+        self.desk.opened(stream, Some(reply));
+        self.desk.ready(stream);
+    }
+}
+
+fn accept(head: Option<&Head<'_>>) -> Accept {
+    head.map_or(Accept { json: true, events: true }, |head| head.accept)
+}
+
+/// Whether a member of a batch will be answered.
+fn is_owed(member: &Result<Message, Unread>) -> bool {
+    match member {
+        Ok(message) => message.shape() == Shape::Request,
+        Err(unread) => !unread.silent,
+    }
+}
+
+/// Why a batch is refused whole.
+pub(crate) fn refuse_batch(members: &[Result<Message, Unread>], revision: Option<Revision>) -> Option<Fault> {
+    if revision != Some(Revision::V2025_03_26) {
+        return Some(route::no_batch());
+    }
+    if members.is_empty() {
+        return Some(Fault::invalid_request("The batch is empty"));
+    }
+    let messages = || members.iter().flatten();
+    if messages().any(|message| message.method() == "initialize") {
+        return Some(Fault::invalid_request("`initialize` cannot be part of a batch"));
+    }
+    if messages().any(|message| message.meta_member(crate::wire::Meta::ProtocolVersion).is_some()) {
+        return Some(route::no_batch());
+    }
+    let mut ids: Vec<&Id> =
+        messages().filter(|message| message.shape() == Shape::Request).filter_map(Message::id).collect();
+    ids.sort_unstable();
+    let twice = ids.windows(2).any(|pair| pair[0] == pair[1]);
+    twice.then(|| Fault::invalid_request("Two requests of the batch have the same id"))
+}
+
+/// A `list_changed` notification (TOOL-16).
+pub(crate) fn list_changed(what: Change) -> Vec<u8> {
+    let mut out = Vec::with_capacity(96);
+    write::notification_open(&mut out, match what {
+        Change::Tools => "notifications/tools/list_changed",
+    });
+    out.extend_from_slice(b"{}}");
+    out
+}
+
+impl sealed::Sealed for Session {}
+
+impl Machine for Session {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        self.desk.clock.advance(now);
+        if matches!(self.desk.phase, Phase::Closed) {
+            return self.handle_closed(input);
+        }
+        match input {
+            Input::Message { message, head, from, view } => self.message(message, Sender { head, from, view }),
+            Input::Unread(unread) => self.unread(&unread),
+            Input::Attach { head, from } => self.attach(head, from),
+            Input::Detach { stream } => self.detach(stream),
+            Input::Note { call, note } => self.desk.note(call, &note),
+            Input::Done { ticket, outcome } => {
+                self.active = self.desk.clock.now();
+                self.desk.done(&ticket, outcome);
+                if self.kind == SessionKind::Sessionless && self.desk.calls.is_empty() {
+                    self.end();
+                }
+            }
+            Input::Changed { what, .. } => self.changed(what),
+            Input::Tick => self.tick(),
+            Input::Close(why) => self.close(why),
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.desk.outputs.pop_front()
+    }
+
+    fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull {
+        let Some(pulled) = self.desk.streams.get_mut(stream).map(|target| target.pull(buf, limit)) else {
+            return Pull::End;
+        };
+        if pulled == Pull::End {
+            self.desk.timers.stop(Timer::KeepAlive(stream));
+            self.desk.streams.remove(stream);
+        }
+        pulled
+    }
+
+    fn deadline(&self) -> Option<(Time, Timer)> {
+        let named = self.desk.timers.next().filter(|(at, _)| *at < Time::MAX);
+        named.into_iter().chain(self.quiet()).min()
+    }
+
+    fn gate(&self) -> Gate {
+        self.desk.gate()
+    }
+}
+
+impl Session {
+    /// A message that crossed the end of its session gets what the next one would: 404.
+    fn handle_closed(&mut self, input: Input<'_>) {
+        match input {
+            Input::Message { message, .. } => {
+                let (reply, body) = route::unknown_session(Some(&message));
+                self.reply(reply, body);
+            }
+            Input::Attach { .. } | Input::Unread(_) => {
+                let (reply, body) = route::unknown_session(None);
+                self.reply(reply, body);
+            }
+            Input::Detach { stream } => self.desk.streams.remove(stream),
+            Input::Done { ticket, .. } => self.desk.event(Event::Late(ticket.call())),
+            Input::Note { .. } | Input::Changed { .. } | Input::Tick | Input::Close(_) => {}
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! How a run ends: the one place where an outcome becomes bytes for the revision of its request.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use crate::answer::{Answer, ToolAnswer};
+use crate::ask;
+use crate::calls::Slot;
+use crate::encode;
+use crate::endpoint::Endpoint;
+use crate::fault::{Code, Fault};
+use crate::machine::{Kind, Note, Outcome};
+use crate::peer::Era;
+use crate::question::{Question, Resume};
+use crate::time::Time;
+use crate::wire::write;
+
+/// What comes of a run.
+#[derive(Debug)]
+pub(crate) enum Settled {
+    /// The request is answered: a whole JSON-RPC response, and the HTTP status that fits.
+    Answered(Vec<u8>, u16),
+    /// A legacy client must be asked.
+    Ask(Vec<(Box<str>, Question)>, Bytes),
+    /// The client cannot be asked at all: run again with that for an answer.
+    Again(Box<Resume>),
+}
+
+/// Turns the outcome of a run into what follows from it.
+pub(crate) fn settle(slot: &mut Slot, outcome: Outcome, now: Time, endpoint: &Endpoint) -> Settled {
+    match outcome {
+        Outcome::Complete(answer) => match complete(slot, &answer, endpoint) {
+            Ok(response) => Settled::Answered(response, 200),
+            Err(fault) => refuse(slot, fault, endpoint),
+        },
+        Outcome::Fail(fault) => refuse(slot, fault, endpoint),
+        Outcome::Ask { questions, state } => match ask::admit(slot, &questions, &state, endpoint) {
+            Err(fault) => refuse(slot, fault, endpoint),
+            Ok(()) if slot.era() == Era::Legacy => Settled::Ask(questions, state),
+            Ok(()) => match ask::input_required(slot, questions, state, now, endpoint) {
+                Ok(settled) => settled,
+                Err(fault) => refuse(slot, fault, endpoint),
+            },
+        },
+    }
+}
+
+/// A whole error response.
+pub(crate) fn error(id: Option<&crate::wire::Id>, fault: &Fault) -> Vec<u8> {
+    let mut out = Vec::with_capacity(96 + fault.message().len());
+    write::error(&mut out, id, fault);
+    out
+}
+
+/// A progress notification, if the note has one that may be sent (PROG-1, PROG-2).
+pub(crate) fn progress(slot: &mut Slot, note: &Note) -> Option<Vec<u8>> {
+    let Note::Progress { progress, total, message } = note else { return None };
+    let token = slot.token.as_ref()?;
+    if !progress.is_finite() || *progress <= slot.progress {
+        return None;
+    }
+    slot.progress = *progress;
+    let mut out = Vec::with_capacity(128);
+    write::notification_open(&mut out, "notifications/progress");
+    out.extend_from_slice(b"{\"progressToken\":");
+    token.write(&mut out);
+    out.extend_from_slice(b",\"progress\":");
+    write::number(&mut out, *progress);
+    if let Some(total) = total.filter(|total| total.is_finite()) {
+        out.extend_from_slice(b",\"total\":");
+        write::number(&mut out, total);
+    }
+    // `message` came with 2025-03-26 (spec 21.6).
+    if let Some(message) = message.as_ref().filter(|_| slot.peer.revision > crate::Revision::V2024_11_05) {
+        out.extend_from_slice(b",\"message\":");
+        write::string(&mut out, message);
+    }
+    out.extend_from_slice(b"}}");
+    Some(out)
+}
+
+/// A log notification (LOG-1). `data` that is no JSON is sent as a string rather than breaking the message.
+pub(crate) fn log(note: &Note) -> Option<Vec<u8>> {
+    let Note::Log { level, logger, data } = note else { return None };
+    let mut out = Vec::with_capacity(96 + data.len());
+    write::notification_open(&mut out, "notifications/message");
+    out.extend_from_slice(b"{\"level\":\"");
+    out.extend_from_slice(level.as_str().as_bytes());
+    out.push(b'"');
+    if let Some(logger) = logger {
+        out.extend_from_slice(b",\"logger\":");
+        write::string(&mut out, logger);
+    }
+    out.extend_from_slice(b",\"data\":");
+    match encode::is_json(data.as_bytes()) {
+        true => out.extend(data.bytes().filter(|byte| *byte != b'\n' && *byte != b'\r')),
+        false => write::string(&mut out, data),
+    }
+    out.extend_from_slice(b"}}");
+    Some(out)
+}
+
+fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>, Fault> {
+    let revision = slot.peer.revision;
+    match (answer, &slot.kind) {
+        (Answer::Tool(answer), Kind::Tool { .. }) => {
+            let valid = |json: &[u8]| encode::is_json(json);
+            if !answer.structured.as_deref().is_none_or(valid) || !answer.meta.as_ref().is_none_or(|m| valid(m.as_bytes())) {
+                return Err(Fault::internal("The tool's result is not valid JSON"));
+            }
+            let mut out = Vec::with_capacity(256);
+            write::result_open(&mut out, &slot.id);
+            encode::tool_result(&mut out, revision, answer, endpoint);
+            out.push(b'}');
+            Ok(out)
+        }
+        (Answer::Extension(members), Kind::Extension { .. }) if encode::is_json(members) => {
+            let mut out = Vec::with_capacity(128 + members.len());
+            write::result_open(&mut out, &slot.id);
+            encode::extension_result(&mut out, revision, members, endpoint);
+            out.push(b'}');
+            Ok(out)
+        }
+        _ => Err(Fault::internal("The answer does not fit the request")),
+    }
+}
+
+/// The error codes of one era are not sent to the other (SHIM-3, SHIM-4, ERR-2).
+fn refuse(slot: &Slot, fault: Fault, endpoint: &Endpoint) -> Settled {
+    let modern_only = matches!(fault.code(), Code::HEADER_MISMATCH | Code::MISSING_CAPABILITY | Code::UNSUPPORTED_VERSION);
+    let fault = match slot.era() {
+        Era::Legacy if modern_only && matches!(slot.kind, Kind::Tool { .. }) => {
+            let answer = Answer::Tool(ToolAnswer::error(fault.message()));
+            return match complete(slot, &answer, endpoint) {
+                Ok(response) => Settled::Answered(response, 200),
+                Err(fault) => Settled::Answered(error(Some(&slot.id), &fault), 200),
+            };
+        }
+        Era::Legacy if modern_only => recode(&fault, Code::INVALID_PARAMS),
+        Era::Modern if fault.code() == Code::RESOURCE_NOT_FOUND => recode(&fault, Code::INVALID_PARAMS),
+        Era::Legacy | Era::Modern => fault,
+    };
+    let status = match slot.era() {
+        Era::Modern => fault.status(),
+        Era::Legacy => legacy_status(&fault),
+    };
+    Settled::Answered(error(Some(&slot.id), &fault), status)
+}
+
+/// HTTP-11: to a legacy client, 404 means that its session is gone; an error of a method is a 200.
+pub(crate) fn legacy_status(fault: &Fault) -> u16 {
+    match fault.status() {
+        404 => 200,
+        status => status,
+    }
+}
+
+fn recode(fault: &Fault, code: Code) -> Fault {
+    let recoded = Fault::new(code, alloc::string::String::from(fault.message()));
+    match fault.data() {
+        Some(data) => recoded.with_data(data),
+        None => recoded,
+    }
+}

@@ -1,0 +1,215 @@
+//! One stream of bytes to the peer: waiting for its shape, open, ended.
+//!
+//! The first message decides the shape (design 7): an answer first is plain JSON with the answer's own status; progress, a
+//! log, a question or the keep-alive first makes it an event stream, whose status is 200 for good (HTTP-42).
+//!
+//! ```text
+//!              answer, accepts JSON            pulled
+//!   Waiting ───────────────────────► Open(Json) ─────► End
+//!      │ note, question, keep-alive,               all answers pulled
+//!      └─────────────────────────► Open(Events) ──────────────────► End
+//! ```
+
+use alloc::vec::Vec;
+
+use crate::headers::Accept;
+use crate::machine::{CallId, Pull};
+use crate::outbox::{FrameKind, Framing, Outbox};
+use crate::policy::Limits;
+use crate::reply::{Form, Reply};
+
+/// A stream and what waits on it.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    phase: Phase,
+    accept: Accept,
+    life: Life,
+    outbox: Outbox,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// No byte was sent: the shape is open.
+    Waiting,
+    /// Its head was sent.
+    Open(Framing),
+    /// Its reader has gone; what comes is dropped, the work goes on (HTTP-28).
+    Parked,
+}
+
+/// When a stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    /// When that many answers have been sent.
+    Owes { answers: u32, batch: bool },
+    /// When its session ends, or its reader leaves.
+    Listens,
+    /// It has ended: what is queued is the last of it.
+    Ended,
+}
+
+impl Stream {
+    /// A stream that will carry the answer to one request.
+    pub(crate) fn owing_one(accept: Accept) -> Self {
+        Self::new(accept, Life::Owes { answers: 1, batch: false })
+    }
+
+    /// A stream that will carry the answers to the requests of a batch (BATCH-2).
+    pub(crate) fn owing_batch(accept: Accept, answers: u32) -> Self {
+        Self::new(accept, Life::Owes { answers, batch: true })
+    }
+
+    /// An open event stream for what belongs to no request (HTTP-25).
+    pub(crate) fn listening(accept: Accept) -> Self {
+        let mut stream = Self::new(accept, Life::Listens);
+        stream.phase = Phase::Open(Framing::Events);
+        // Sends the response head at once through proxies that wait for a first byte.
+        stream.outbox.push(FrameKind::Comment, Vec::new(), 0);
+        stream
+    }
+
+    /// A byte stream: lines, for as long as the conversation lasts. Nobody opens it.
+    pub(crate) fn lines() -> Self {
+        let mut stream = Self::new(Accept { json: true, events: true }, Life::Listens);
+        stream.phase = Phase::Open(Framing::Lines);
+        stream
+    }
+
+    /// A stream that is known whole: its head is said by who makes it.
+    pub(crate) fn whole(body: Vec<u8>) -> Self {
+        let mut stream = Self::new(Accept { json: true, events: true }, Life::Ended);
+        stream.phase = Phase::Open(Framing::Bare);
+        if !body.is_empty() {
+            stream.outbox.push(FrameKind::Answer, body, 0);
+        }
+        stream
+    }
+
+    fn new(accept: Accept, life: Life) -> Self {
+        Self { phase: Phase::Waiting, accept, life, outbox: Outbox::default() }
+    }
+
+    /// Queues an answer. Returns the head of the stream if this is what opens it.
+    pub(crate) fn answer(&mut self, json: Vec<u8>, status: u16, limits: &Limits) -> Option<Reply> {
+        let (last, batch) = self.settle_one();
+        if self.phase == Phase::Parked {
+            return None;
+        }
+        self.outbox.push(FrameKind::Answer, json, limits.logs);
+        if self.phase != Phase::Waiting || !last {
+            return None;
+        }
+        // A status other than 200 cannot be said by an event stream, so it wins over `Accept`.
+        if self.accept.json || !self.accept.events || status != 200 {
+            self.phase = Phase::Open(if batch { Framing::Array } else { Framing::Bare });
+            return Some(Reply::json(if batch { 200 } else { status }));
+        }
+        Some(self.open_events())
+    }
+
+    /// Ends one request without an answer: it was cancelled. Returns the head of the stream if this is what opens it.
+    pub(crate) fn forget(&mut self, call: CallId) -> Option<Reply> {
+        self.outbox.forget(call);
+        let (last, _) = self.settle_one();
+        if self.phase != Phase::Waiting || !last {
+            return None;
+        }
+        Some(self.open_without_answer())
+    }
+
+    /// Queues a notification or question. Returns the head of the stream if this is what opens it; dropped where
+    /// [`Stream::carries_notes`] is false.
+    pub(crate) fn note(&mut self, kind: FrameKind, json: Vec<u8>, limits: &Limits) -> Option<Reply> {
+        if !self.carries_notes() {
+            return None;
+        }
+        self.outbox.push(kind, json, limits.logs);
+        (self.phase == Phase::Waiting).then(|| self.open_events())
+    }
+
+    /// Breaks a silence with a comment (HTTP-45).
+    pub(crate) fn keep_alive(&mut self) -> Option<Reply> {
+        self.note(FrameKind::Comment, Vec::new(), &Limits::default())
+    }
+
+    /// The reader has gone.
+    pub(crate) fn park(&mut self) {
+        self.phase = Phase::Parked;
+        self.outbox = Outbox::default();
+    }
+
+    /// Nothing will be added any more.
+    pub(crate) fn end(&mut self) -> Option<Reply> {
+        self.life = Life::Ended;
+        (self.phase == Phase::Waiting).then(|| self.open_without_answer())
+    }
+
+    /// Appends framed bytes to `buf`.
+    pub(crate) fn pull(&mut self, buf: &mut Vec<u8>, limit: usize) -> Pull {
+        let Phase::Open(framing) = self.phase else {
+            return if self.phase == Phase::Parked { Pull::End } else { Pull::Wait };
+        };
+        match self.outbox.pull(framing, buf, limit) {
+            Pull::Wait if self.is_settled() => Pull::End,
+            pulled => pulled,
+        }
+    }
+
+    /// Whether progress, logs and questions can reach the peer on it.
+    pub(crate) fn carries_notes(&self) -> bool {
+        match self.phase {
+            Phase::Waiting => self.accept.events,
+            Phase::Open(framing) => {
+                matches!(framing, Framing::Events | Framing::Lines) && !matches!(self.life, Life::Ended)
+            }
+            Phase::Parked => false,
+        }
+    }
+
+    /// Whether it will carry nothing more than what is queued.
+    pub(crate) const fn is_settled(&self) -> bool {
+        matches!(self.life, Life::Owes { answers: 0, .. } | Life::Ended)
+    }
+
+    /// Whether a silence on it should be broken.
+    pub(crate) fn wants_keep_alive(&self) -> bool {
+        !self.is_settled() && self.carries_notes()
+    }
+
+    pub(crate) const fn is_listening(&self) -> bool {
+        matches!(self.life, Life::Listens)
+    }
+
+    pub(crate) fn is_lines(&self) -> bool {
+        self.phase == Phase::Open(Framing::Lines)
+    }
+
+    pub(crate) const fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    fn open_events(&mut self) -> Reply {
+        self.phase = Phase::Open(Framing::Events);
+        Reply::EVENTS
+    }
+
+    /// The head for a stream that ends with no answer: an event stream without events, or nothing at all.
+    fn open_without_answer(&mut self) -> Reply {
+        if self.accept.events {
+            return self.open_events();
+        }
+        self.phase = Phase::Open(Framing::Bare);
+        Reply { form: Form::Empty, ..Reply::ACCEPTED }
+    }
+
+    /// One answer less is owed. Returns whether it was the last, and whether they belong to a batch.
+    fn settle_one(&mut self) -> (bool, bool) {
+        match &mut self.life {
+            Life::Owes { answers, batch } => {
+                *answers = answers.saturating_sub(1);
+                (*answers == 0, *batch)
+            }
+            Life::Listens | Life::Ended => (false, false),
+        }
+    }
+}

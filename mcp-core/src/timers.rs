@@ -1,0 +1,90 @@
+//! Named deadlines: when a machine wants its next tick, and why.
+
+use alloc::vec::Vec;
+
+use crate::machine::{CallId, StreamId};
+use crate::time::Time;
+
+/// Why a machine wants a tick. Said with the time by [`Machine::deadline`](crate::Machine::deadline), for logs and tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Timer {
+    /// A waiting answer or an open stream needs a comment (HTTP-45).
+    KeepAlive(StreamId),
+    /// A call has run for as long as it may.
+    Call(CallId),
+    /// A question to the client was not answered in time (BASE-25).
+    Question(CallId),
+    /// A new session sent nothing after its handshake.
+    Opening,
+    /// The session has been quiet: it may sleep (N29).
+    Hibernate,
+    /// The session has been idle for too long (N28).
+    Idle,
+    /// The client should be asked whether it is still there, or did not say so (LIFE-10).
+    Ping,
+}
+
+/// The deadlines that are set, at most one per [`Timer`]. A scan over a handful of entries beats any heap.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timers(Vec<(Time, Timer)>);
+
+impl Timers {
+    /// Sets or moves a deadline; `None` stops it.
+    pub(crate) fn set(&mut self, timer: Timer, at: impl Into<Option<Time>>) {
+        let known = self.0.iter().position(|(_, name)| *name == timer);
+        match (known, at.into()) {
+            (Some(index), Some(at)) => self.0[index].0 = at,
+            (Some(index), None) => drop(self.0.swap_remove(index)),
+            (None, Some(at)) => self.0.push((at, timer)),
+            (None, None) => {}
+        }
+    }
+
+    pub(crate) fn stop(&mut self, timer: Timer) {
+        self.set(timer, None);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(crate) fn is_set(&self, timer: Timer) -> bool {
+        self.0.iter().any(|(_, name)| *name == timer)
+    }
+
+    /// The soonest deadline; of two at once the lesser [`Timer`], so that replay is exact.
+    pub(crate) fn next(&self) -> Option<(Time, Timer)> {
+        self.0.iter().copied().min()
+    }
+
+    /// Takes one deadline that has passed, soonest first.
+    pub(crate) fn pop_due(&mut self, now: Time) -> Option<Timer> {
+        let (at, timer) = self.next()?;
+        if at > now {
+            return None;
+        }
+        self.stop(timer);
+        Some(timer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_fall_due_in_order_of_time_and_say_why() {
+        let mut timers = Timers::default();
+        timers.set(Timer::Idle, Time(30));
+        timers.set(Timer::Hibernate, Time(20));
+        timers.set(Timer::Call(CallId(1)), Time(20));
+        timers.set(Timer::Idle, Time(10));
+        assert_eq!(timers.next(), Some((Time(10), Timer::Idle)));
+        timers.stop(Timer::Idle);
+        assert_eq!(timers.pop_due(Time(19)), None);
+        assert_eq!(timers.pop_due(Time(20)), Some(Timer::Call(CallId(1))));
+        assert_eq!(timers.pop_due(Time(20)), Some(Timer::Hibernate));
+        assert_eq!(timers.pop_due(Time(99)), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! What nearly every test needs: an endpoint, a catalogue, and the messages that open a conversation.
+
+use std::sync::Arc;
+
+use mcp_core::answer::Implementation;
+use mcp_core::catalog::{Catalog, Tool};
+use mcp_core::policy::Policy;
+use mcp_core::question::Response;
+use mcp_core::{Ability, Capabilities, Endpoint, EndpointBuilder, ExtensionDecl, Handle, Revision, View};
+use serde_json::{Value, json};
+
+/// The handle of the tool `echo`.
+pub const ECHO: Handle = Handle(1);
+/// The handle of the tool `route`, whose argument `region` is mirrored in `Mcp-Param-Region`.
+pub const ROUTE: Handle = Handle(2);
+/// The handle of the tool `sampler`, which needs a client that can sample.
+pub const SAMPLER: Handle = Handle(3);
+/// The extension that [`builder`] declares, with the method `acme/do`.
+pub const EXTENSION: &str = "com.acme/work";
+
+/// The catalogue of [`view`].
+///
+/// # Panics
+///
+/// Never: the definitions are fixed.
+#[must_use]
+pub fn catalog() -> Arc<Catalog> {
+    let text = r#"{"type":"object","properties":{"message":{"type":"string"}}}"#;
+    let region = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
+    Catalog::builder()
+        .tool(Tool::new("echo", ECHO, text).with_description("Say it again"))
+        .tool(Tool::new("route", ROUTE, region).with_description("Go there"))
+        .tool(Tool::new("sampler", SAMPLER, text).with_needs(Capabilities::none().with(Ability::Sampling)))
+        .build()
+        .expect("the fixture's definitions are valid")
+}
+
+/// Everything of [`catalog`].
+#[must_use]
+pub fn view() -> View {
+    View::all(catalog())
+}
+
+/// An endpoint that serves all revisions, with tools, logging, one extension and a seal.
+#[must_use]
+pub fn builder() -> EndpointBuilder {
+    Endpoint::builder(Implementation::new("fixture", "1.0.0"))
+        .tools(true)
+        .logging(true)
+        .extension(ExtensionDecl::new(EXTENSION).with_method("acme/do").with_legacy())
+        .seal(Arc::new(Xor))
+        .policy(Policy::default())
+}
+
+/// [`builder`], built.
+///
+/// # Panics
+///
+/// Never: the description is fixed.
+#[must_use]
+pub fn endpoint() -> Arc<Endpoint> {
+    builder().build().expect("the fixture's description is valid")
+}
+
+/// An `initialize` request with id 0.
+#[must_use]
+pub fn initialize(revision: &str, capabilities: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": revision,
+        "capabilities": capabilities,
+        "clientInfo": {"name": "script", "version": "0"},
+    }})
+}
+
+/// `notifications/initialized`.
+#[must_use]
+pub fn initialized() -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
+}
+
+/// A request of any era without `_meta`.
+#[must_use]
+pub fn request(id: impl Into<Value>, method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params})
+}
+
+/// A modern request: `params` with the two required members of `_meta` added to whatever `_meta` it has.
+///
+/// # Panics
+///
+/// If `params` is no object.
+#[must_use]
+pub fn modern(id: impl Into<Value>, method: &str, params: &Value, capabilities: &Value) -> Value {
+    let mut params = params.clone();
+    let meta = &mut params["_meta"];
+    if meta.is_null() {
+        *meta = json!({});
+    }
+    meta["io.modelcontextprotocol/protocolVersion"] = json!(Revision::MODERN.as_str());
+    meta["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
+    request(id, method, &params)
+}
+
+/// The headers that belong to a modern request.
+#[must_use]
+pub fn headers(message: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
+    let params = &message["params"];
+    let mut headers = vec![("accept".to_owned(), "application/json, text/event-stream".to_owned())];
+    let version = text(&params["_meta"]["io.modelcontextprotocol/protocolVersion"]);
+    headers.extend(version.map(|version| ("mcp-protocol-version".to_owned(), version)));
+    headers.extend(text(&message["method"]).map(|method| ("mcp-method".to_owned(), method)));
+    let name = text(&params["name"]).or_else(|| text(&params["uri"]));
+    headers.extend(name.map(|name| ("mcp-name".to_owned(), name)));
+    headers
+}
+
+/// The text of a reply to a question, for assertions.
+#[must_use]
+pub fn reply(response: Option<&Response>) -> String {
+    match response {
+        Some(Response::Result(json)) => String::from_utf8_lossy(json).into_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// A seal for tests: reversible, bound, and refusing what was changed. It hides nothing; `mcp-server` has a true one.
+#[derive(Debug)]
+pub struct Xor;
+
+impl mcp_core::policy::Seal for Xor {
+    fn seal(&self, bound: &[u8], plain: &[u8]) -> String {
+        use base64::Engine as _;
+        let mut sealed = digest(bound, plain).to_le_bytes().to_vec();
+        sealed.extend_from_slice(plain);
+        base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(sealed)
+    }
+
+    fn open(&self, bound: &[u8], sealed: &str) -> Option<Vec<u8>> {
+        use base64::Engine as _;
+        let sealed = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(sealed).ok()?;
+        let (tag, plain) = sealed.split_first_chunk::<8>()?;
+        (u64::from_le_bytes(*tag) == digest(bound, plain)).then(|| plain.to_vec())
+    }
+}
+
+/// FNV-1a over both parts.
+fn digest(bound: &[u8], plain: &[u8]) -> u64 {
+    let parts = bound.iter().chain(b"|").chain(plain);
+    parts.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,11 @@
+//! A scripted client in simulated time.
+//!
+//! [`Script`] drives one machine: it sends what a test says, runs no call by itself, and collects what comes out. Time moves
+//! only by [`Script::advance`], which sends a tick at every deadline on the way. Whatever a machine sends is parsed, and,
+//! if `MCP_TRANSCRIPT` names a folder, written there for the schema checker ([`transcript`]).
+
+pub mod fixture;
+mod script;
+pub mod transcript;
+
+pub use script::{Script, Sent};

@@ -1,0 +1,355 @@
+//! The scripted client.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use bytes::Bytes;
+use mcp_core::wire::{self, sse};
+use mcp_core::{
+    Call, CallId, Caller, Close, Event, Form, Gate, Head, Input, Machine, Note, Outcome, Output, Pull, Reply, Revision,
+    Session, Span, StreamId, Ticket, Time, Timer, View,
+};
+use serde_json::Value;
+
+use crate::{fixture, transcript};
+
+/// A client, its machine, and everything that came out of it.
+#[derive(Debug)]
+pub struct Script<M> {
+    /// The machine under test.
+    pub machine: M,
+    /// The simulated time.
+    pub now: Time,
+    /// Who sends.
+    pub caller: Caller,
+    /// What they may see.
+    pub view: View,
+    /// Calls that were handed out and not answered, oldest first.
+    pub calls: VecDeque<(Ticket, Box<Call>)>,
+    /// Calls that were abandoned.
+    pub abandoned: Vec<CallId>,
+    /// Events, oldest first.
+    pub events: Vec<Event>,
+    /// Whether the machine has closed.
+    pub closed: bool,
+    /// How often it said that it could sleep.
+    pub hibernations: u32,
+    limits: mcp_core::policy::Limits,
+    heads: HashMap<StreamId, Reply>,
+    bytes: BTreeMap<StreamId, Vec<u8>>,
+    ended: Vec<StreamId>,
+    expected: Option<StreamId>,
+    asked: HashMap<String, (String, String)>,
+    revision: Revision,
+    holding: bool,
+}
+
+/// What came back on one stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sent {
+    /// Its head, if it was opened. A byte stream has none.
+    pub reply: Option<Reply>,
+    /// The bytes, as framed.
+    pub text: String,
+    /// The messages in them.
+    pub messages: Vec<Value>,
+    /// Whether the stream has ended.
+    pub ended: bool,
+}
+
+impl Sent {
+    /// The HTTP status.
+    ///
+    /// # Panics
+    ///
+    /// If the stream was not opened.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.reply.as_ref().expect("the stream was opened").status
+    }
+
+    /// The only message.
+    ///
+    /// # Panics
+    ///
+    /// If there is none, or more than one.
+    #[must_use]
+    pub fn one(&self) -> &Value {
+        assert_eq!(self.messages.len(), 1, "expected one message, got: {}", self.text);
+        &self.messages[0]
+    }
+
+    /// The error code of the only message; 0 if it is no error.
+    ///
+    /// # Panics
+    ///
+    /// As [`Sent::one`].
+    #[must_use]
+    pub fn code(&self) -> i64 {
+        self.one()["error"]["code"].as_i64().unwrap_or(0)
+    }
+}
+
+impl<M: Machine> Script<M> {
+    /// A client of that machine, at the time 1,000,000.
+    pub fn new(machine: M) -> Self {
+        Self {
+            machine,
+            now: Time(1_000_000),
+            caller: Caller::anonymous(),
+            view: fixture::view(),
+            calls: VecDeque::new(),
+            abandoned: Vec::new(),
+            events: Vec::new(),
+            closed: false,
+            hibernations: 0,
+            limits: mcp_core::policy::Limits::default(),
+            heads: HashMap::new(),
+            bytes: BTreeMap::new(),
+            ended: Vec::new(),
+            expected: None,
+            asked: HashMap::new(),
+            revision: Revision::MODERN,
+            holding: false,
+        }
+    }
+
+    /// The same, where messages are to be taken for legacy ones of that revision unless they carry a version.
+    #[must_use]
+    pub fn speaking(mut self, revision: Revision) -> Self {
+        self.revision = revision;
+        self
+    }
+
+    /// Sends a message with the headers that a right client would send, and returns what came back for it so far.
+    pub fn send(&mut self, message: &Value) -> Sent {
+        self.send_with(message, &fixture::headers(message))
+    }
+
+    /// Sends a message with those headers.
+    pub fn send_with(&mut self, message: &Value, headers: &[(String, String)]) -> Sent {
+        self.remember(message);
+        let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+        let head = Head::read(headers);
+        self.send_bytes(message.to_string().into(), Some(&head))
+    }
+
+    /// Sends a body that may be no message.
+    pub fn send_bytes(&mut self, body: Bytes, head: Option<&Head<'_>>) -> Sent {
+        self.expected = None;
+        let (caller, view) = (self.caller.clone(), self.view.clone());
+        match wire::read(body, &self.limits) {
+            Ok(message) => self.machine.handle(self.now, Input::Message { message, head, from: &caller, view: &view }),
+            Err(unread) => self.machine.handle(self.now, Input::Unread(unread)),
+        }
+        self.drain();
+        self.sent(self.expected.unwrap_or(StreamId::ONLY))
+    }
+
+    /// Opens a listening stream (GET) with those headers.
+    pub fn attach(&mut self, headers: &[(&str, &str)]) -> (StreamId, Sent) {
+        self.expected = None;
+        let head = Head::read(headers.iter().map(|(name, value)| (*name, value.as_bytes())));
+        let caller = self.caller.clone();
+        self.machine.handle(self.now, Input::Attach { head: &head, from: &caller });
+        self.drain();
+        let stream = self.expected.expect("an attach is answered on a stream");
+        (stream, self.sent(stream))
+    }
+
+    /// Any other input.
+    pub fn input(&mut self, input: Input<'_>) {
+        self.machine.handle(self.now, input);
+        self.drain();
+    }
+
+    /// Answers the oldest call.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    pub fn done(&mut self, outcome: Outcome) {
+        let (ticket, _) = self.calls.pop_front().expect("a call is running");
+        self.input(Input::Done { ticket, outcome });
+    }
+
+    /// Says something from the oldest call.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    pub fn note(&mut self, note: Note) {
+        let call = self.calls.front().expect("a call is running").1.id;
+        self.input(Input::Note { call, note });
+    }
+
+    /// Lets time pass, with a tick at each deadline on the way.
+    pub fn advance(&mut self, span: Span) {
+        let until = self.now.after(span);
+        while let Some((at, _)) = self.machine.deadline().filter(|(at, _)| *at <= until) {
+            self.now = self.now.max(at);
+            self.input(Input::Tick);
+        }
+        self.now = until;
+        self.input(Input::Tick);
+    }
+
+    /// Ends the conversation.
+    pub fn close(&mut self, why: Close) {
+        self.input(Input::Close(why));
+    }
+
+    /// Stops (or goes on) pulling, like a reader that stalls.
+    pub fn hold(&mut self, holding: bool) {
+        self.holding = holding;
+        if !holding {
+            let streams: Vec<StreamId> = self.bytes.keys().copied().chain(self.heads.keys().copied()).collect();
+            for stream in streams.into_iter().chain([StreamId::ONLY]) {
+                self.pull(stream);
+            }
+        }
+    }
+
+    /// The next deadline, and why.
+    #[must_use]
+    pub fn deadline(&self) -> Option<(Time, Timer)> {
+        self.machine.deadline()
+    }
+
+    /// Whether the machine wants no more input for now.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.machine.gate() == Gate::Full
+    }
+
+    /// What came on a stream since it was last asked for.
+    pub fn sent(&mut self, stream: StreamId) -> Sent {
+        let bytes = self.bytes.remove(&stream).unwrap_or_default();
+        let reply = self.heads.get(&stream).copied();
+        let text = String::from_utf8(bytes).expect("everything that is sent is UTF-8");
+        let messages = messages(reply, &text);
+        for message in &messages {
+            self.write_down(message);
+        }
+        Sent { reply, text, messages, ended: self.ended.contains(&stream) }
+    }
+
+    /// What came on the only stream since it was last asked for.
+    pub fn received(&mut self) -> Sent {
+        self.sent(StreamId::ONLY)
+    }
+
+    /// The stream that answers the last message.
+    ///
+    /// # Panics
+    ///
+    /// If the machine named none.
+    #[must_use]
+    pub fn stream(&self) -> StreamId {
+        self.expected.expect("the machine named a stream")
+    }
+
+    fn drain(&mut self) {
+        while let Some(output) = self.machine.poll_output() {
+            match output {
+                Output::Call(ticket, call) => self.calls.push_back((ticket, call)),
+                Output::Abandon(call) => {
+                    self.calls.retain(|(_, running)| running.id != call);
+                    self.abandoned.push(call);
+                }
+                Output::Expect(stream) => self.expected = Some(stream),
+                Output::Open { stream, reply } => {
+                    assert!(self.heads.insert(stream, reply).is_none(), "a stream is opened once");
+                }
+                Output::Ready(stream) => self.pull(stream),
+                Output::Hibernate => self.hibernations += 1,
+                Output::Event(event) => self.events.push(event),
+                Output::Closed => self.closed = true,
+            }
+        }
+    }
+
+    fn pull(&mut self, stream: StreamId) {
+        if self.holding {
+            return;
+        }
+        let bytes = self.bytes.entry(stream).or_default();
+        loop {
+            let mut chunk = Vec::new();
+            let pulled = self.machine.pull(stream, &mut chunk, 1024);
+            bytes.extend_from_slice(&chunk);
+            match pulled {
+                Pull::More => {}
+                Pull::Wait => return,
+                Pull::End => {
+                    if !self.ended.contains(&stream) {
+                        self.ended.push(stream);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    fn remember(&mut self, message: &Value) {
+        for message in message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice) {
+            let meta = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+            let revision = if meta.is_null() { self.revision.as_str() } else { Revision::MODERN.as_str() };
+            let method = message["method"].as_str().unwrap_or_default();
+            self.asked.insert(message["id"].to_string(), (method.to_owned(), revision.to_owned()));
+        }
+    }
+
+    fn write_down(&self, message: &Value) {
+        let asked = self.asked.get(&message["id"].to_string());
+        let is_response = message.get("method").is_none();
+        let (answers, revision) = match asked.filter(|_| is_response) {
+            Some((method, revision)) => (Some(method.as_str()), revision.as_str()),
+            None => (None, self.revision.as_str()),
+        };
+        transcript::write(revision, answers, message);
+    }
+}
+
+impl Script<Session> {
+    /// Opens the session: handshake in that revision, with those capabilities, and `initialized`.
+    ///
+    /// # Panics
+    ///
+    /// If the machine refuses.
+    pub fn open(&mut self, revision: Revision, capabilities: &Value) {
+        self.revision = revision;
+        let sent = self.send(&fixture::initialize(revision.as_str(), capabilities));
+        assert_eq!(sent.one()["result"]["protocolVersion"], revision.as_str());
+        assert_eq!(self.send(&fixture::initialized()).status(), 202);
+    }
+}
+
+fn messages(reply: Option<Reply>, text: &str) -> Vec<Value> {
+    let parse = |text: &str| -> Value { serde_json::from_str(text).expect("everything that is sent is JSON") };
+    match reply.map(|reply| reply.form) {
+        Some(Form::Empty) => Vec::new(),
+        Some(Form::Json) if text.is_empty() => Vec::new(),
+        Some(Form::Json) => match parse(text) {
+            Value::Array(batch) => batch,
+            message => vec![message],
+        },
+        Some(Form::Events) => events(text).iter().map(|data| parse(data)).collect(),
+        None => {
+            assert!(text.is_empty() || text.ends_with('\n'), "a line ends with a newline");
+            text.lines().map(parse).collect()
+        }
+    }
+}
+
+/// The data of the events in a text; comments carry none.
+fn events(text: &str) -> Vec<String> {
+    let mut parser = sse::Parser::new(usize::MAX);
+    let mut rest = text.as_bytes();
+    let mut events = Vec::new();
+    while let Some(frame) = parser.next(&mut rest) {
+        if let sse::Frame::Event(event) = frame {
+            events.push(event.data);
+        }
+    }
+    events
+}
