@@ -13,6 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::calls::Slot;
+use crate::encode::json::members;
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::machine::Kind;
@@ -33,7 +34,7 @@ pub(crate) fn admit(
     endpoint: &Endpoint,
 ) -> Result<(), Fault> {
     let limits = endpoint.limits();
-    slot.rounds += 1;
+    slot.rounds = slot.rounds.saturating_add(1);
     if slot.rounds > limits.rounds {
         return Err(Fault::internal("The request asks its client again and again"));
     }
@@ -48,7 +49,8 @@ pub(crate) fn admit(
 }
 
 /// The `input_required` result of a modern request. A question that the client cannot answer is not sent: it is answered
-/// as unsupported, now if there is no other, else with the retry.
+/// as unsupported, now if there is no other, else with the retry. No question can be sent but for the core's own methods
+/// (MRTR-1), so an extension's are all answered so.
 pub(crate) fn input_required(
     slot: &Slot,
     questions: Vec<(Box<str>, Question)>,
@@ -56,9 +58,10 @@ pub(crate) fn input_required(
     now: Time,
     endpoint: &Endpoint,
 ) -> Result<Settled, Fault> {
-    let able = |question: &Question| slot.peer.capabilities.missing(&question.needs()).is_none();
+    let carries = matches!(slot.kind, Kind::Tool { .. });
+    let able = |question: &Question| carries && slot.peer.capabilities.missing(&question.needs()).is_none();
     let (open, unsupported): (Vec<_>, Vec<_>) = questions.into_iter().partition(|(_, question)| able(question));
-    if open.is_empty() && !unsupported.is_empty() {
+    if open.is_empty() && (!unsupported.is_empty() || !carries) {
         let replies = unsupported.into_iter().map(|(key, _)| (key, Response::Unsupported)).collect();
         return Ok(Settled::Again(Box::new(Resume { state, replies })));
     }
@@ -66,7 +69,7 @@ pub(crate) fn input_required(
         return Err(Fault::internal("The server has no key to seal the state of a question with"));
     };
     let unsupported: Vec<&str> = unsupported.iter().map(|(key, _)| &**key).collect();
-    let plain = pack(now.after(endpoint.timing().state), &unsupported, &state);
+    let plain = pack(now.after(endpoint.timing().state), slot.rounds, &unsupported, &state);
     let sealed = seal.seal(&bound(&slot.caller, &slot.kind), &plain);
     let mut out = Vec::with_capacity(256 + sealed.len());
     write::result_open(&mut out, &slot.id);
@@ -136,14 +139,23 @@ fn object(text: &str) -> Result<Cow<'_, str>, Fault> {
     }
 }
 
-/// What a retry brings back (MRTR-5, MRTR-7); `None` if the request is no retry.
+/// What a retry brings back.
+#[derive(Debug, Default)]
+pub(crate) struct Retry {
+    /// What the run is handed; `None` if the request is no retry.
+    pub(crate) resume: Option<Box<Resume>>,
+    /// How often it has asked so far, over all its retries (MRTR-12).
+    pub(crate) rounds: u32,
+}
+
+/// What a request brings back of an earlier one (MRTR-5, MRTR-7).
 pub(crate) fn resume(
     message: &Message,
     caller: &Caller,
     kind: &Kind,
     now: Time,
     endpoint: &Endpoint,
-) -> Result<Option<Box<Resume>>, Fault> {
+) -> Result<Retry, Fault> {
     let sealed = match message.param(Param::RequestState) {
         None => None,
         Some(_) => match message.param_str(Param::RequestState) {
@@ -153,42 +165,41 @@ pub(crate) fn resume(
     };
     let answers = message.param(Param::InputResponses);
     if sealed.is_none() && answers.is_none() {
-        return Ok(None);
+        return Ok(Retry::default());
     }
     let mut resume = match answers {
         Some(answers) => replies(answers, endpoint.limits().questions)?,
         None => Resume::default(),
     };
+    let mut rounds = 0;
     if let Some(sealed) = sealed {
         let refused = || Fault::invalid_params("`requestState` is not this server's for this request, or has expired");
         let seal = endpoint.seal().ok_or_else(refused)?;
         let plain = seal.open(&bound(caller, kind), &sealed).ok_or_else(refused)?;
-        let (expires, unsupported, state) = unpack(&plain).ok_or_else(refused)?;
-        if expires <= now {
-            return Err(refused());
-        }
-        resume.state = state;
-        resume.replies.retain(|(key, _)| !unsupported.contains(key));
-        resume.replies.extend(unsupported.into_iter().map(|key| (key, Response::Unsupported)));
+        let packed = unpack(&plain).filter(|packed| packed.expires > now).ok_or_else(refused)?;
+        rounds = packed.rounds;
+        resume.state = packed.state;
+        resume.replies.retain(|(key, _)| !packed.unsupported.contains(key));
+        resume.replies.extend(packed.unsupported.into_iter().map(|key| (key, Response::Unsupported)));
     }
-    Ok(Some(Box::new(resume)))
+    Ok(Retry { resume: Some(Box::new(resume)), rounds })
 }
 
 /// `inputResponses`: an object of objects. Keys that nobody asked for are the handler's to ignore (MRTR-7).
 fn replies(answers: &str, most: usize) -> Result<Resume, Fault> {
-    let malformed = || Fault::invalid_params("`inputResponses` must be an object that holds an object for each key");
-    let parsed: Value = serde_json::from_str(answers).map_err(|_| malformed())?;
-    let Value::Object(entries) = parsed else { return Err(malformed()) };
+    let malformed =
+        || Fault::invalid_params("`inputResponses` must be an object that holds an object for each key, each key once");
+    let entries = members(answers).ok_or_else(malformed)?;
     // The client may add keys of its own; what was asked is always fewer.
-    if entries.len() > most * 4 {
+    if entries.len() > most.saturating_mul(4) {
         return Err(Fault::invalid_params("`inputResponses` holds too many keys"));
     }
-    let mut replies = Vec::with_capacity(entries.len());
+    let mut replies: Vec<(Box<str>, Response)> = Vec::with_capacity(entries.len());
     for (key, value) in entries {
-        if !value.is_object() {
+        if !value.starts_with('{') || replies.iter().any(|(other, _)| **other == *key) {
             return Err(malformed());
         }
-        replies.push((key.into_boxed_str(), Response::Result(value.to_string().into())));
+        replies.push((key.into(), Response::Result(Bytes::copy_from_slice(value.as_bytes()))));
     }
     Ok(Resume { state: Bytes::new(), replies })
 }
@@ -240,10 +251,11 @@ fn sort(value: &mut Value) {
     }
 }
 
-/// `expiry, number of keys, (length, key)…, state`.
-fn pack(expires: Time, unsupported: &[&str], state: &[u8]) -> Vec<u8> {
+/// `expiry, rounds, number of keys, (length, key)…, state`.
+fn pack(expires: Time, rounds: u32, unsupported: &[&str], state: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(16 + state.len());
     plain.extend_from_slice(&expires.0.to_le_bytes());
+    plain.extend_from_slice(&rounds.to_le_bytes());
     plain.push(u8::try_from(unsupported.len()).unwrap_or(u8::MAX));
     for key in unsupported {
         plain.extend_from_slice(&u32::try_from(key.len()).unwrap_or(u32::MAX).to_le_bytes());
@@ -253,10 +265,17 @@ fn pack(expires: Time, unsupported: &[&str], state: &[u8]) -> Vec<u8> {
     plain
 }
 
-type Unpacked = (Time, Vec<Box<str>>, Bytes);
+/// What was packed into a state.
+struct Packed {
+    expires: Time,
+    rounds: u32,
+    unsupported: Vec<Box<str>>,
+    state: Bytes,
+}
 
-fn unpack(plain: &[u8]) -> Option<Unpacked> {
+fn unpack(plain: &[u8]) -> Option<Packed> {
     let (expires, rest) = plain.split_first_chunk::<8>()?;
+    let (rounds, rest) = rest.split_first_chunk::<4>()?;
     let (count, mut rest) = rest.split_first()?;
     let mut unsupported = Vec::new();
     for _ in 0..*count {
@@ -265,7 +284,12 @@ fn unpack(plain: &[u8]) -> Option<Unpacked> {
         unsupported.push(core::str::from_utf8(key).ok()?.into());
         rest = tail;
     }
-    Some((Time(u64::from_le_bytes(*expires)), unsupported, Bytes::copy_from_slice(rest)))
+    Some(Packed {
+        expires: Time(u64::from_le_bytes(*expires)),
+        rounds: u32::from_le_bytes(*rounds),
+        unsupported,
+        state: Bytes::copy_from_slice(rest),
+    })
 }
 
 /// JSON without raw line breaks: outside of strings they are only white space, and strings have none.

@@ -20,6 +20,8 @@ use crate::wire::Id;
 pub(crate) struct Slot {
     /// The run that is under way, or the last one.
     pub(crate) call: CallId,
+    /// The first run: it names the request over all of them.
+    pub(crate) origin: CallId,
     /// The request's id, as sent.
     pub(crate) id: Id,
     pub(crate) stream: StreamId,
@@ -71,13 +73,19 @@ pub(crate) struct Admission {
     pub(crate) token: Option<Id>,
     pub(crate) level: Option<Level>,
     pub(crate) resume: Option<Box<Resume>>,
+    /// How often the request asked before it came here: a modern retry brings that along in its sealed state (MRTR-12).
+    pub(crate) rounds: u32,
 }
+
+/// The name of no call: ids count from 1.
+const UNNAMED: CallId = CallId(0);
 
 impl Slot {
     /// The slot of an admitted request, and what its first run is handed.
     pub(crate) fn new(admission: Admission, caller: &Caller, stream: StreamId, deadline: Option<Time>) -> (Self, Option<Box<Resume>>) {
         let slot = Self {
-            call: CallId(0),
+            call: UNNAMED,
+            origin: UNNAMED,
             id: admission.id,
             stream,
             peer: admission.peer,
@@ -88,7 +96,7 @@ impl Slot {
             progress: f64::NEG_INFINITY,
             level: admission.level,
             deadline,
-            rounds: 0,
+            rounds: admission.rounds,
             phase: Phase::Running,
         };
         (slot, admission.resume)
@@ -97,6 +105,9 @@ impl Slot {
     /// Begins a run under a new name.
     pub(crate) fn run(&mut self, call: CallId, carries_notes: bool, resume: Option<Box<Resume>>) -> Box<Call> {
         self.call = call;
+        if self.origin == UNNAMED {
+            self.origin = call;
+        }
         self.phase = Phase::Running;
         Box::new(Call {
             id: call,

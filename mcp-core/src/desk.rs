@@ -3,7 +3,6 @@
 //! It never decides what a message means; [`Session`](crate::Session) and [`Pipe`](crate::Pipe) do.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -16,10 +15,10 @@ use crate::legacy;
 use crate::machine::{CallId, Event, Gate, MachineId, Note, Outcome, Output, StreamId, Ticket};
 use crate::modern::Step;
 use crate::outbox::FrameKind;
+use crate::outputs::Outputs;
 use crate::peer::{Caller, Era};
 use crate::policy::Clock;
 use crate::question::{Question, Response, Resume};
-use crate::reply::Reply;
 use crate::settle::{self, Settled};
 use crate::stream::Stream;
 use crate::timers::{Timer, Timers};
@@ -35,7 +34,7 @@ pub(crate) struct Desk {
     pub(crate) calls: Calls,
     pub(crate) streams: Streams,
     pub(crate) timers: Timers,
-    pub(crate) outputs: VecDeque<Output>,
+    pub(crate) outputs: Outputs,
     /// Whether a client can be asked at all: not without a session, nor after its input has ended.
     pub(crate) can_ask: bool,
     /// The next id of a request to the client.
@@ -53,7 +52,7 @@ impl Desk {
             calls: Calls::new(machine),
             streams: Streams::default(),
             timers: Timers::default(),
-            outputs: VecDeque::new(),
+            outputs: Outputs::default(),
             can_ask: true,
             next_question: 1,
             pinged: None,
@@ -72,12 +71,12 @@ impl Desk {
         };
         let status = if era == Era::Legacy { settle::legacy_status(&fault) } else { fault.status() };
         self.answer(stream, settle::error(Some(id), &fault), status);
-        self.event(Event::Refused(fault));
+        self.outputs.event(Event::Refused(fault));
     }
 
     /// Ends a run. A ticket that is too late is an event, not an error (design 3, rule 4).
     pub(crate) fn done(&mut self, ticket: &Ticket, outcome: Outcome) {
-        let Some(index) = self.calls.redeem(ticket) else { return self.event(Event::Late(ticket.call)) };
+        let Some(index) = self.calls.redeem(ticket) else { return self.outputs.event(Event::Late(ticket.call)) };
         let now = self.clock.now();
         let Some(slot) = self.calls.get_mut(index) else { return };
         match settle::settle(slot, outcome, now, &self.endpoint) {
@@ -90,9 +89,9 @@ impl Desk {
     /// Sends on what a running call says.
     pub(crate) fn note(&mut self, call: CallId, note: &Note) {
         let Some(slot) = self.calls.running(call).and_then(|index| self.calls.get_mut(index)) else { return };
-        let stream = slot.stream;
+        let (stream, origin) = (slot.stream, slot.origin);
         let frame = match note {
-            Note::Progress { .. } => settle::progress(slot, note).map(|json| (FrameKind::Progress(call), json)),
+            Note::Progress { .. } => settle::progress(slot, note).map(|json| (FrameKind::Progress(origin), json)),
             Note::Log { level, .. } => {
                 // LOG-3 on modern, LOG-2 on legacy; LOG-1 on both.
                 let least = match slot.era() {
@@ -111,14 +110,14 @@ impl Desk {
     /// The peer gives up a request of its own (CANC-2). On HTTP two may have the id, and both end (design 5).
     pub(crate) fn cancel(&mut self, message: &Message) {
         let id = message.param(Param::RequestId).and_then(|raw| Id::parse(raw, self.endpoint.limits().id));
-        let Some(id) = id else { return self.event(Event::Dropped("a cancellation without a request id")) };
+        let Some(id) = id else { return self.outputs.event(Event::Dropped("a cancellation without a request id")) };
         let mut found = false;
         while let Some(index) = self.calls.find(|slot| slot.id == id) {
             found = true;
             self.abandon(index);
         }
         if !found {
-            self.event(Event::Dropped("a cancellation of a request that does not run"));
+            self.outputs.event(Event::Dropped("a cancellation of a request that does not run"));
         }
     }
 
@@ -127,13 +126,12 @@ impl Desk {
         let Some(slot) = self.calls.take(index) else { return };
         self.stop_timers(slot.call);
         match slot.phase {
-            Phase::Running => self.outputs.push_back(Output::Abandon(slot.call)),
+            Phase::Running => self.outputs.push(Output::Abandon(slot.call)),
             Phase::Asking(asking) => self.withdraw(slot.stream, &asking.open, "The request was cancelled"),
         }
         let Some(stream) = self.streams.get_mut(slot.stream) else { return };
-        let reply = stream.forget(slot.call);
-        self.opened(slot.stream, reply);
-        self.ready(slot.stream);
+        let reply = stream.forget(slot.origin);
+        self.said(slot.stream, reply);
     }
 
     /// The client answered a question, or a ping. Returns whether anybody had asked.
@@ -173,7 +171,8 @@ impl Desk {
     /// Begins to ping, if that is wanted.
     pub(crate) fn start_pinging(&mut self) {
         if let Some(span) = self.endpoint.timing().ping {
-            self.timers.set(Timer::Ping, self.clock.now().after(span));
+            let at = self.clock.now().after(span);
+            self.timers.set(Timer::Ping, (at > self.clock.now()).then_some(at));
         }
     }
 
@@ -182,8 +181,9 @@ impl Desk {
         while let Some(index) = self.calls.find(|_| true) {
             let Some(slot) = self.calls.get(index) else { return };
             let response = settle::error(Some(&slot.id), &Fault::internal(why));
-            if matches!(slot.phase, Phase::Running) {
-                self.outputs.push_back(Output::Abandon(slot.call));
+            match &slot.phase {
+                Phase::Running => self.outputs.push(Output::Abandon(slot.call)),
+                Phase::Asking(asking) => self.withdraw(slot.stream, &asking.open.clone(), why),
             }
             self.finish(index, response, 200);
         }
@@ -199,6 +199,7 @@ impl Desk {
     /// Nobody will answer the open questions any more.
     pub(crate) fn give_up_asking(&mut self) {
         self.can_ask = false;
+        self.timers.stop(Timer::Ping);
         while let Some(index) = self.calls.find(|slot| matches!(slot.phase, Phase::Asking(_))) {
             self.reply_to_rest(index, &Response::Unsupported);
         }
@@ -208,9 +209,7 @@ impl Desk {
     pub(crate) fn answer(&mut self, stream: StreamId, json: Vec<u8>, status: u16) {
         let Some(target) = self.streams.get_mut(stream) else { return };
         let reply = target.answer(json, status, self.endpoint.limits());
-        self.opened(stream, reply);
-        self.ready(stream);
-        self.rearm(stream);
+        self.said(stream, reply);
     }
 
     /// Queues a notification or question on a stream.
@@ -219,30 +218,10 @@ impl Desk {
         let dropped = target.outbox().dropped_logs();
         let reply = target.note(kind, json, self.endpoint.limits());
         let dropped_now = target.outbox().dropped_logs();
-        self.opened(stream, reply);
-        self.ready(stream);
-        self.rearm(stream);
+        self.said(stream, reply);
         if dropped_now > dropped {
-            self.event(Event::LogsDropped(dropped_now));
+            self.outputs.logs_dropped(dropped_now);
         }
-    }
-
-    pub(crate) fn opened(&mut self, stream: StreamId, reply: Option<Reply>) {
-        if let Some(reply) = reply {
-            self.outputs.push_back(Output::Open { stream, reply });
-        }
-    }
-
-    /// Says once that a stream has something.
-    pub(crate) fn ready(&mut self, stream: StreamId) {
-        let said = matches!(self.outputs.back(), Some(Output::Ready(last)) if *last == stream);
-        if !said {
-            self.outputs.push_back(Output::Ready(stream));
-        }
-    }
-
-    pub(crate) fn event(&mut self, event: Event) {
-        self.outputs.push_back(Output::Event(event));
     }
 
     pub(crate) fn gate(&self) -> Gate {
@@ -253,7 +232,19 @@ impl Desk {
     pub(crate) fn rearm(&mut self, id: StreamId) {
         let at = self.clock.now().after(self.endpoint.timing().keep_alive);
         let wants = self.streams.get(id).is_some_and(|stream| stream.wants_keep_alive() && !stream.is_lines());
-        self.timers.set(Timer::KeepAlive(id), wants.then_some(at));
+        // A span of nothing would fall due for ever.
+        self.timers.set(Timer::KeepAlive(id), (wants && at > self.clock.now()).then_some(at));
+    }
+
+    /// Tells the driver what happened on a stream, and forgets one that nobody reads and nothing is owed on.
+    fn said(&mut self, id: StreamId, reply: Option<crate::Reply>) {
+        if self.streams.get(id).is_some_and(Stream::is_over) {
+            self.timers.stop(Timer::KeepAlive(id));
+            return self.streams.remove(id);
+        }
+        self.outputs.opened(id, reply);
+        self.outputs.ready(id);
+        self.rearm(id);
     }
 
     fn start(&mut self, admission: Admission, from: &Caller, stream: StreamId) {
@@ -273,7 +264,7 @@ impl Desk {
         let deadline = slot.deadline;
         self.stop_timers(before);
         self.timers.set(Timer::Call(ticket.call), deadline);
-        self.outputs.push_back(Output::Call(ticket, call));
+        self.outputs.push(Output::Call(ticket, call));
     }
 
     fn finish(&mut self, index: u32, response: Vec<u8>, status: u16) {
@@ -309,7 +300,7 @@ impl Desk {
             out.push(b'}');
             self.next_question += 1;
             asking.open.push((id, key));
-            requests.push(out);
+            requests.push((id, out));
         }
         let all_known = asking.open.is_empty();
         if let Some(slot) = self.calls.get_mut(index) {
@@ -318,8 +309,8 @@ impl Desk {
         if all_known {
             return self.resume(index);
         }
-        for request in requests {
-            self.push(stream, FrameKind::Question, request);
+        for (id, request) in requests {
+            self.push(stream, FrameKind::Question(id), request);
         }
         self.timers.set(Timer::Question(call), self.clock.now().after(self.endpoint.timing().question));
     }
@@ -352,6 +343,9 @@ impl Desk {
     /// Tells the client that questions need no answer any more (CANC-3).
     fn withdraw(&mut self, stream: StreamId, open: &[(u64, Box<str>)], why: &str) {
         for (id, _) in open {
+            if self.streams.get_mut(stream).is_some_and(|stream| stream.take_back(*id)) {
+                continue;
+            }
             let mut out = Vec::with_capacity(128);
             write::notification_open(&mut out, "notifications/cancelled");
             out.extend_from_slice(b"{\"requestId\":");
@@ -359,7 +353,7 @@ impl Desk {
             out.extend_from_slice(b",\"reason\":");
             write::string(&mut out, why);
             out.extend_from_slice(b"}}");
-            self.push(stream, FrameKind::Question, out);
+            self.push(stream, FrameKind::Withdrawal, out);
         }
     }
 
@@ -369,10 +363,10 @@ impl Desk {
         let fault = Fault::internal("The call took longer than this server allows");
         let (response, stream) = (settle::error(Some(&slot.id), &fault), slot.stream);
         match core::mem::replace(&mut slot.phase, Phase::Running) {
-            Phase::Running => self.outputs.push_back(Output::Abandon(call)),
+            Phase::Running => self.outputs.push(Output::Abandon(call)),
             Phase::Asking(asking) => self.withdraw(stream, &asking.open, "The request took too long"),
         }
-        self.event(Event::TimedOut(call));
+        self.outputs.event(Event::TimedOut(call));
         self.finish(index, response, fault.status());
     }
 
@@ -385,9 +379,7 @@ impl Desk {
     fn keep_alive(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(id) else { return };
         let reply = stream.keep_alive();
-        self.opened(id, reply);
-        self.ready(id);
-        self.rearm(id);
+        self.said(id, reply);
     }
 
     fn ping(&mut self) -> bool {
@@ -401,7 +393,7 @@ impl Desk {
             let mut out = Vec::with_capacity(64);
             write::request_open(&mut out, &Id::from_u64(id), "ping");
             out.extend_from_slice(b"{}}");
-            self.push(stream, FrameKind::Question, out);
+            self.push(stream, FrameKind::Question(id), out);
         }
         self.start_pinging();
         false

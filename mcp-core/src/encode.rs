@@ -55,7 +55,8 @@ pub(crate) fn tool_result(out: &mut Vec<u8>, revision: Revision, answer: &ToolAn
     out.push(b'}');
 }
 
-/// The result object of an extension's method, from its members as JSON text of an object (anything else counts as `{}`).
+/// The result object of an extension's method, from its members as JSON text of an object (anything else counts as
+/// `{}`).
 ///
 /// On modern, `resultType` is `complete` unless the extension set another (EXT-4), and `_meta` gets the server's name.
 pub(crate) fn extension_result(out: &mut Vec<u8>, revision: Revision, result: &[u8], endpoint: &Endpoint) {
@@ -151,7 +152,8 @@ pub(crate) fn content(out: &mut Vec<u8>, revision: Revision, content: &Content) 
     object.close();
 }
 
-/// Hints about a block, if any is left in this revision (TOOL-19). A priority outside 0 to 1 is moved to the nearer end.
+/// Hints about a block, if any is left in this revision (TOOL-19). A priority outside 0 to 1 is moved to the nearer
+/// end.
 fn annotations(object: &mut Object<'_>, revision: Revision, hints: &Annotations) {
     let modified = hints.last_modified.as_deref().filter(|_| revision >= Revision::V2025_06_18);
     let priority = hints.priority.filter(|priority| !priority.is_nan());
@@ -207,14 +209,16 @@ fn embedded(out: &mut Vec<u8>, revision: Revision, resource: &Embedded) {
     object.close();
 }
 
-/// `_meta` of anything but a result, from 2025-06-18 on. Text that is no object is left out: it would break the message.
+/// `_meta` of anything but a result, from 2025-06-18 on. Text that is no object is left out: it would break the
+/// message.
 fn meta(object: &mut Object<'_>, revision: Revision, meta: Option<&str>) {
     if let Some(meta) = meta.filter(|meta| revision >= Revision::V2025_06_18 && members(meta).is_some()) {
         object.json("_meta", meta);
     }
 }
 
-/// `_meta` of a result, comma first: the application's, and on modern the server's name, which only we may set (BASE-16).
+/// `_meta` of a result, comma first: the application's, and on modern the server's name, which only we may set
+/// (BASE-16).
 fn result_meta(out: &mut Vec<u8>, revision: Revision, meta: Option<&str>, endpoint: &Endpoint) {
     let mut own = meta.and_then(members).unwrap_or_default();
     own.retain(|(name, _)| name != SERVER_INFO);

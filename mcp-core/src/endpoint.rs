@@ -438,7 +438,8 @@ impl Endpoint {
 
     /// -32022 for a modern request of another version (VER-2).
     ///
-    /// `data.supported` leaves out the version that was refused: a legacy one is served, but not without a handshake, and
+    /// `data.supported` leaves out the version that was refused: a legacy one is served, but not without a handshake,
+    /// and
     /// a client that found it in the list would ask for it again (VER-8, A2).
     #[must_use]
     pub fn unsupported_version(&self, requested: &str) -> Fault {

@@ -11,7 +11,6 @@
 //! ```
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -24,15 +23,15 @@ use crate::machine::{
 };
 use crate::modern::{self, Court, Step};
 use crate::outbox::FrameKind;
+use crate::outputs::Outputs;
 use crate::peer::Caller;
 use crate::policy::Clock;
 use crate::question::Resume;
-use crate::route;
 use crate::settle::{self, Settled};
 use crate::stream::Stream;
 use crate::time::Time;
 use crate::timers::Timer;
-use crate::wire::{Message, Shape};
+use crate::wire::{Id, Message, Shape};
 use crate::{Code, Reply, View};
 
 /// One modern request and its answer, for HTTP.
@@ -47,7 +46,7 @@ pub struct Exchange {
     stream: Stream,
     /// When a silence is broken.
     keep_alive: Option<Time>,
-    outputs: VecDeque<Output>,
+    outputs: Outputs,
     next_call: u64,
 }
 
@@ -69,7 +68,7 @@ impl Exchange {
             phase: Phase::Fresh,
             stream: Stream::owing_one(Accept { json: true, events: true }),
             keep_alive: None,
-            outputs: VecDeque::new(),
+            outputs: Outputs::default(),
             next_call: 1,
         }
     }
@@ -83,9 +82,14 @@ impl Exchange {
         }
         let id = match (message.shape(), message.id()) {
             (Shape::Request, Some(id)) => id,
+            // HTTP-49: the protocol has none that a client sends so, and nobody waits for word of it (BASE-7).
+            (Shape::Notification, _) => {
+                self.outputs.event(Event::Dropped("a notification that means nothing here"));
+                return self.accept();
+            }
             _ => {
-                let fault = Fault::invalid_request("The body must be one request (HTTP-40)");
-                return self.finish(settle::error(None, &fault), fault.status());
+                let fault = Fault::invalid_request("A 2026-07-28 body is one request or notification, not an answer or array");
+                return self.refuse(None, fault);
             }
         };
         let endpoint = Arc::clone(&self.endpoint);
@@ -95,13 +99,10 @@ impl Exchange {
             Ok(Step::Run(admission)) => {
                 let deadline = endpoint.timing().call.map(|span| self.clock.now().after(span));
                 let (slot, resume) = Slot::new(admission, from, StreamId::ONLY, deadline);
-                self.keep_alive = Some(self.clock.now().after(endpoint.timing().keep_alive));
+                self.rearm();
                 self.run(Box::new(slot), resume);
             }
-            Err(fault) => {
-                self.finish(settle::error(Some(id), &fault), fault.status());
-                self.outputs.push_back(Output::Event(Event::Refused(fault)));
-            }
+            Err(fault) => self.refuse(Some(id), fault),
         }
     }
 
@@ -110,13 +111,13 @@ impl Exchange {
         self.next_call += 1;
         let call: Box<Call> = slot.run(ticket.call, self.stream.carries_notes(), resume);
         self.phase = Phase::Running(slot);
-        self.outputs.push_back(Output::Call(ticket, call));
+        self.outputs.push(Output::Call(ticket, call));
     }
 
     fn done(&mut self, ticket: &Ticket, outcome: Outcome) {
         let current = matches!(&self.phase, Phase::Running(slot) if slot.call == ticket.call);
         if ticket.machine != self.machine || !current {
-            return self.outputs.push_back(Output::Event(Event::Late(ticket.call)));
+            return self.outputs.event(Event::Late(ticket.call));
         }
         let Phase::Running(mut slot) = core::mem::replace(&mut self.phase, Phase::Closed) else { return };
         match settle::settle(&mut slot, outcome, self.clock.now(), &self.endpoint) {
@@ -136,7 +137,7 @@ impl Exchange {
             return;
         }
         let frame = match note {
-            Note::Progress { .. } => settle::progress(slot, note).map(|json| (FrameKind::Progress(call), json)),
+            Note::Progress { .. } => settle::progress(slot, note).map(|json| (FrameKind::Progress(slot.origin), json)),
             // LOG-3: only if this request asked, and only from the level that it asked for.
             Note::Log { level, .. } if self.endpoint.has_logging() && slot.level.is_some_and(|least| *level >= least) => {
                 settle::log(note).map(|json| (FrameKind::Log, json))
@@ -146,12 +147,12 @@ impl Exchange {
         let Some((kind, json)) = frame else { return };
         let dropped = self.stream.outbox().dropped_logs();
         let reply = self.stream.note(kind, json, self.endpoint.limits());
-        self.opened(reply);
+        self.outputs.opened(StreamId::ONLY, reply);
         let dropped_now = self.stream.outbox().dropped_logs();
         if dropped_now > dropped {
-            self.outputs.push_back(Output::Event(Event::LogsDropped(dropped_now)));
+            self.outputs.logs_dropped(dropped_now);
         }
-        self.outputs.push_back(Output::Ready(StreamId::ONLY));
+        self.outputs.ready(StreamId::ONLY);
         self.rearm();
     }
 
@@ -162,15 +163,15 @@ impl Exchange {
                 let call = slot.call;
                 let fault = Fault::internal("The call took longer than this server allows");
                 let response = settle::error(Some(&slot.id), &fault);
-                self.outputs.push_back(Output::Abandon(call));
-                self.outputs.push_back(Output::Event(Event::TimedOut(call)));
+                self.outputs.push(Output::Abandon(call));
+                self.outputs.event(Event::TimedOut(call));
                 return self.finish(response, fault.status());
             }
         }
         if self.keep_alive.is_some_and(|at| at <= now) {
             let reply = self.stream.keep_alive();
-            self.opened(reply);
-            self.outputs.push_back(Output::Ready(StreamId::ONLY));
+            self.outputs.opened(StreamId::ONLY, reply);
+            self.outputs.ready(StreamId::ONLY);
             self.rearm();
         }
     }
@@ -178,11 +179,11 @@ impl Exchange {
     /// HTTP-46: nobody reads any more, so the work stops and nothing more is sent.
     fn abandon(&mut self) {
         if let Phase::Running(slot) = core::mem::replace(&mut self.phase, Phase::Closed) {
-            self.outputs.push_back(Output::Abandon(slot.call));
+            self.outputs.push(Output::Abandon(slot.call));
         }
         self.keep_alive = None;
         self.stream.park();
-        self.outputs.push_back(Output::Closed);
+        self.outputs.push(Output::Closed);
     }
 
     fn close(&mut self, why: Close) {
@@ -190,7 +191,7 @@ impl Exchange {
             Phase::Running(slot) if why == Close::Shutdown => {
                 let fault = Fault::internal("The server is shutting down");
                 let response = settle::error(Some(&slot.id), &fault);
-                self.outputs.push_back(Output::Abandon(slot.call));
+                self.outputs.push(Output::Abandon(slot.call));
                 self.finish(response, fault.status());
             }
             // The request has been read whole: the end of its input changes nothing.
@@ -200,19 +201,29 @@ impl Exchange {
         }
     }
 
-    fn finish(&mut self, response: Vec<u8>, status: u16) {
-        self.phase = Phase::Closed;
-        self.keep_alive = None;
-        let reply = self.stream.answer(response, status, self.endpoint.limits());
-        self.opened(reply);
-        self.outputs.push_back(Output::Ready(StreamId::ONLY));
-        self.outputs.push_back(Output::Closed);
+    fn refuse(&mut self, id: Option<&Id>, fault: Fault) {
+        let (response, status) = (settle::error(id, &fault), fault.status());
+        self.outputs.event(Event::Refused(fault));
+        self.finish(response, status);
     }
 
-    fn opened(&mut self, reply: Option<Reply>) {
-        if let Some(reply) = reply {
-            self.outputs.push_back(Output::Open { stream: StreamId::ONLY, reply });
-        }
+    fn finish(&mut self, response: Vec<u8>, status: u16) {
+        let reply = self.stream.answer(response, status, self.endpoint.limits());
+        self.end(reply);
+    }
+
+    /// HTTP-8: 202, and no body.
+    fn accept(&mut self) {
+        self.stream = Stream::whole(Vec::new());
+        self.end(Some(Reply::ACCEPTED));
+    }
+
+    fn end(&mut self, reply: Option<Reply>) {
+        self.phase = Phase::Closed;
+        self.keep_alive = None;
+        self.outputs.opened(StreamId::ONLY, reply);
+        self.outputs.ready(StreamId::ONLY);
+        self.outputs.push(Output::Closed);
     }
 
     fn rearm(&mut self) {
@@ -228,10 +239,7 @@ impl Machine for Exchange {
         self.clock.advance(now);
         match input {
             Input::Message { message, head, from, view } => self.message(&message, head, from, view),
-            Input::Unread(unread) if matches!(self.phase, Phase::Fresh) => {
-                let (reply, body) = route::unread(&unread);
-                self.finish(body, reply.status);
-            }
+            Input::Unread(unread) if matches!(self.phase, Phase::Fresh) => self.refuse(unread.id.as_ref(), unread.fault),
             Input::Note { call, note } => self.note(call, &note),
             Input::Done { ticket, outcome } => self.done(&ticket, outcome),
             Input::Tick => self.tick(),
@@ -239,14 +247,14 @@ impl Machine for Exchange {
             Input::Close(why) => self.close(why),
             Input::Attach { .. } if matches!(self.phase, Phase::Fresh) => {
                 let fault = Fault::new(Code::INVALID_REQUEST, "A 2026-07-28 request is a POST").with_status(405);
-                self.finish(settle::error(None, &fault), fault.status());
+                self.refuse(None, fault);
             }
             Input::Unread(_) | Input::Detach { .. } | Input::Attach { .. } | Input::Changed { .. } => {}
         }
     }
 
     fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        self.outputs.pop()
     }
 
     fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull {

@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use core::fmt;
 
 /// A JSON-RPC error code that this server may send (`spec.md` 21.3).
@@ -96,16 +96,12 @@ impl Fault {
         Self::new(Code::METHOD_NOT_FOUND, alloc::format!("Method not found: {}", reflect(method)))
     }
 
-    /// The same fault with `data`, which must be JSON text.
-    ///
-    /// # Panics
-    ///
-    /// In debug builds, if `data` is not JSON.
+    /// The same fault with `data`: JSON text. A text that is no JSON is sent as a string, so that it breaks nothing.
     #[must_use]
     pub fn with_data(mut self, data: impl Into<Box<str>>) -> Self {
         let data = data.into();
-        debug_assert!(serde_json::from_str::<serde::de::IgnoredAny>(&data).is_ok(), "fault data must be JSON: {data}");
-        self.data = Some(data);
+        let valid = serde_json::from_str::<serde::de::IgnoredAny>(&data).is_ok() && !data.contains(['\n', '\r']);
+        self.data = Some(if valid { data } else { serde_json::Value::from(&*data).to_string().into() });
         self
     }
 

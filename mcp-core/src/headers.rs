@@ -1,6 +1,7 @@
 //! The protocol's HTTP headers, and whether those that mirror the body agree with it (HDR-1 to HDR-12).
 //!
-//! Only modern requests are checked (HDR-13). All but [`check_params`] need no catalogue; that one comes after the lookup
+//! Only modern requests are checked (HDR-13). All but [`check_params`] need no catalogue; that one comes after the
+//! lookup
 //! of the tool, so that an unknown tool is reported as such (HDR-12).
 
 use alloc::borrow::Cow;

@@ -96,7 +96,7 @@ pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id) -> Result<Ste
         (method, Phase::Ready(ready)) => match endpoint.extension_of(method) {
             // SHIM-12, EXT-2: an extension answers whom it was declared to, by whom it was declared.
             Some(extension) if ready.peer.capabilities.extension(&extension.id).is_some() => {
-                let kind = Kind::Extension { method: method.into(), params: message.params_bytes() };
+                let kind = Kind::Extension { method: method.into(), params: modern::kept(&message.params_bytes()) };
                 Ok(Step::Run(admission(court, ready, id, kind)?))
             }
             _ => Err(Fault::method_not_found(method)),
@@ -150,10 +150,11 @@ fn admission(court: &Court<'_>, ready: &Ready, id: &Id, kind: Kind) -> Result<Ad
         id: id.clone(),
         peer: Arc::clone(&ready.peer),
         kind,
-        meta: court.message.meta_bytes(),
+        meta: modern::kept(&court.message.meta_bytes()),
         token: modern::token(court.message, court.endpoint)?,
         level: None,
         resume: None,
+        rounds: 0,
     })
 }
 

@@ -96,6 +96,7 @@ mod legacy;
 mod machine;
 mod modern;
 mod outbox;
+mod outputs;
 mod peer;
 mod pipe;
 pub mod policy;

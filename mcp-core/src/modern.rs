@@ -69,7 +69,7 @@ pub(crate) fn admit(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
             Some(extension) => {
                 let needs = Capabilities::none().with_extension(&extension.id, "{}");
                 require(&peer.capabilities, &needs)?;
-                let kind = Kind::Extension { method: method.into(), params: compact(message.params_bytes()) };
+                let kind = Kind::Extension { method: method.into(), params: kept(&message.params_bytes()) };
                 Ok(Step::Run(Requested { id, peer, token, level }.admission(message, kind)))
             }
             None => Err(unknown_method(endpoint, method)),
@@ -91,10 +91,11 @@ impl Requested<'_> {
             id: self.id.clone(),
             peer: Arc::new(self.peer),
             kind,
-            meta: message.meta_bytes(),
+            meta: kept(&message.meta_bytes()),
             token: self.token,
             level: self.level,
             resume: None,
+            rounds: 0,
         }
     }
 }
@@ -130,14 +131,14 @@ fn call_tool(court: &Court<'_>, call: Requested<'_>) -> Result<Step, Fault> {
     let tool = tool(court)?;
     require(&call.peer.capabilities, tool.needs())?;
     let arguments = arguments(message)?;
+    let kind = Kind::Tool { tool: tool.handle(), name: tool.shared_name(), arguments: arguments.clone() };
+    let retry = ask::resume(message, from, &kind, court.now, endpoint)?;
     if let Some(head) = head {
         let text = core::str::from_utf8(&arguments).unwrap_or("{}");
         headers::check_params(head, tool.mirrors(), text)?;
     }
-    let kind = Kind::Tool { tool: tool.handle(), name: tool.shared_name(), arguments };
-    let resume = ask::resume(message, from, &kind, court.now, endpoint)?;
     let mut admission = call.admission(message, kind);
-    admission.resume = resume;
+    (admission.resume, admission.rounds) = (retry.resume, retry.rounds);
     Ok(Step::Run(admission))
 }
 
@@ -152,17 +153,19 @@ pub(crate) fn tool<'a>(court: &Court<'a>) -> Result<&'a Tool, Fault> {
         .ok_or_else(|| Fault::invalid_params(alloc::format!("Unknown tool: {}", crate::fault::reflect(&name))))
 }
 
-/// The arguments of a `tools/call` (TOOL-6), in any era: at their exact size, so that they pin no read buffer.
+/// The arguments of a `tools/call` (TOOL-6), in any era.
 pub(crate) fn arguments(message: &Message) -> Result<Bytes, Fault> {
     match message.param_bytes(Param::Arguments) {
         None => Ok(Bytes::from_static(b"{}")),
-        Some(arguments) if arguments.starts_with(b"{") => Ok(arguments),
+        Some(arguments) if arguments.starts_with(b"{") => Ok(kept(&arguments)),
         Some(_) => Err(Fault::invalid_params("`params.arguments` must be an object")),
     }
 }
 
-fn compact(params: Bytes) -> Bytes {
-    if params.is_empty() { Bytes::from_static(b"{}") } else { params }
+/// A part of a message at its exact size: a call may run for hours, and a slice would pin the transport's read buffer for
+/// as long (design 3, rule 2).
+pub(crate) fn kept(part: &Bytes) -> Bytes {
+    Bytes::copy_from_slice(part)
 }
 
 /// -32021 with what is missing, as an object (VER-6).

@@ -25,7 +25,11 @@ struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FrameKind {
     Answer,
-    Question,
+    /// A request to the client, by its id.
+    Question(u64),
+    /// Word that a question needs no answer any more.
+    Withdrawal,
+    /// Of the request whose first run that was.
     Progress(CallId),
     ListChanged(Change),
     Log,
@@ -43,6 +47,17 @@ pub(crate) enum Framing {
     Events,
     /// One message a line.
     Lines,
+}
+
+impl Framing {
+    /// Bytes that it adds to a message.
+    const fn overhead(self) -> usize {
+        match self {
+            Self::Bare => 0,
+            Self::Array | Self::Lines => 1,
+            Self::Events => b"data: \n\n".len(),
+        }
+    }
 }
 
 /// The queue.
@@ -67,7 +82,7 @@ impl Outbox {
             }
             FrameKind::Log => self.make_room_for_log(max_logs),
             FrameKind::Comment if !self.frames.is_empty() => return,
-            FrameKind::Comment | FrameKind::Answer | FrameKind::Question => {}
+            FrameKind::Comment | FrameKind::Answer | FrameKind::Question(_) | FrameKind::Withdrawal => {}
         }
         self.bytes += json.len();
         self.frames.push_back(Frame { kind, json });
@@ -78,6 +93,13 @@ impl Outbox {
         self.retain(|kind| kind != FrameKind::Progress(call));
     }
 
+    /// Takes a question back that was not sent yet; false if it was.
+    pub(crate) fn take_back(&mut self, question: u64) -> bool {
+        let before = self.frames.len();
+        self.retain(|kind| kind != FrameKind::Question(question));
+        self.frames.len() < before
+    }
+
     /// Appends framed messages until `buf` would hold more than `limit` bytes, at least one.
     pub(crate) fn pull(&mut self, framing: Framing, buf: &mut Vec<u8>, limit: usize) -> Pull {
         if framing == Framing::Array {
@@ -85,7 +107,7 @@ impl Outbox {
         }
         let start = buf.len();
         while let Some(frame) = self.frames.front() {
-            if buf.len() > start && buf.len() + frame.json.len() > limit {
+            if buf.len() > start && buf.len() + frame.json.len() + framing.overhead() > limit {
                 return Pull::More;
             }
             self.pull_front(framing, buf);
@@ -123,6 +145,10 @@ impl Outbox {
     /// Bytes that wait.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.frames.is_empty()
     }
 
     /// How many logs were dropped so far.
@@ -192,7 +218,7 @@ mod tests {
     fn logs_drop_the_oldest_and_count_and_answers_never_drop() {
         let log = FrameKind::Log;
         let mut outbox =
-            outbox(&[(log, "1"), (FrameKind::Answer, "2"), (log, "3"), (log, "4"), (FrameKind::Question, "5")], 2);
+            outbox(&[(log, "1"), (FrameKind::Answer, "2"), (log, "3"), (log, "4"), (FrameKind::Question(5), "5")], 2);
         assert_eq!(outbox.dropped_logs(), 1);
         assert_eq!(lines(&mut outbox), "2\n3\n4\n5\n");
         outbox.push(log, b"6".to_vec(), 2);

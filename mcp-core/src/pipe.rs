@@ -78,7 +78,7 @@ impl Pipe {
             Shape::Notification => self.notification(&message),
             Shape::Response => {
                 if !self.desk.response(&message) {
-                    self.desk.event(Event::Dropped("an answer that nobody waits for"));
+                    self.desk.outputs.event(Event::Dropped("an answer that nobody waits for"));
                 }
             }
             Shape::Batch => self.batch(message, sender),
@@ -112,7 +112,7 @@ impl Pipe {
         self.desk.proceed(step, id, from, StreamId::ONLY, Era::Legacy);
         if let Some(peer) = self.peer().filter(|_| opened) {
             let revision = peer.revision;
-            self.desk.event(Event::Opened(revision));
+            self.desk.outputs.event(Event::Opened(revision));
         }
     }
 
@@ -128,7 +128,7 @@ impl Pipe {
                 }
                 self.tell();
             }
-            _ => self.desk.event(Event::Dropped("a notification that means nothing here")),
+            _ => self.desk.outputs.event(Event::Dropped("a notification that means nothing here")),
         }
     }
 
@@ -148,14 +148,14 @@ impl Pipe {
 
     fn unread(&mut self, unread: Unread) {
         if unread.silent {
-            return self.desk.event(Event::Refused(unread.fault));
+            return self.desk.outputs.event(Event::Refused(unread.fault));
         }
         self.refuse(unread.id.as_ref(), unread.fault);
     }
 
     fn refuse(&mut self, id: Option<&Id>, fault: Fault) {
         self.desk.answer(StreamId::ONLY, settle::error(id, &fault), fault.status());
-        self.desk.event(Event::Refused(fault));
+        self.desk.outputs.event(Event::Refused(fault));
     }
 
     fn tell(&mut self) {
@@ -190,7 +190,7 @@ impl Pipe {
                 self.life = Life::Ending;
             }
         }
-        self.desk.event(Event::Ended(why));
+        self.desk.outputs.event(Event::Ended(why));
         self.settle();
     }
 
@@ -205,8 +205,8 @@ impl Pipe {
         if let Some(stream) = self.desk.streams.get_mut(StreamId::ONLY) {
             let _ = stream.end();
         }
-        self.desk.ready(StreamId::ONLY);
-        self.desk.outputs.push_back(Output::Closed);
+        self.desk.outputs.ready(StreamId::ONLY);
+        self.desk.outputs.push(Output::Closed);
     }
 }
 
@@ -225,7 +225,10 @@ impl Machine for Pipe {
                 self.desk.done(&ticket, outcome);
                 self.settle();
             }
-            Input::Changed { what, .. } if self.life == Life::Live => {
+            // Whoever has not opened yet will list anew; who was not promised word of changes gets none (LIFE-12).
+            Input::Changed { what, .. }
+                if self.life == Life::Live && self.peer().is_some() && self.desk.endpoint.tools_list_changed() =>
+            {
                 self.untold = Some(what);
                 self.tell();
             }
@@ -243,7 +246,7 @@ impl Machine for Pipe {
     }
 
     fn poll_output(&mut self) -> Option<Output> {
-        self.desk.outputs.pop_front()
+        self.desk.outputs.pop()
     }
 
     fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull {

@@ -40,23 +40,24 @@ pub enum Route {
 /// Routes a POST.
 #[must_use]
 pub fn post(endpoint: &Endpoint, message: &Message, head: &Head<'_>) -> Route {
-    let version = match Version::of(head, endpoint) {
-        Ok(version) => version,
-        Err(fault) => return refuse_version(message, &fault),
-    };
-    if message.shape() == Shape::Request && !head.accept.json && !head.accept.events {
-        return not_acceptable();
-    }
+    let version = Version::of(head, endpoint);
     let routed = match message.shape() {
         Shape::Request => post_request(endpoint, message, head, version),
         Shape::Notification => post_notification(endpoint, message, head, version),
-        Shape::Response => post_response(head, version),
+        Shape::Response => post_response(endpoint, head, version),
         Shape::Batch => post_batch(endpoint, head, version),
     };
-    routed.unwrap_or_else(|fault| {
-        let (reply, body) = refusal(message.id().filter(|_| message.shape() == Shape::Request), &fault);
-        Route::Reply(reply, body)
-    })
+    let answered = matches!(message.shape(), Shape::Request | Shape::Batch);
+    match routed {
+        Ok(Route::Reply(reply, body)) => Route::Reply(reply, body),
+        // HTTP-5. A refusal is not held back by it: it is JSON whatever the client lists.
+        Ok(_) if answered && !head.accept.json && !head.accept.events => not_acceptable(),
+        Ok(route) => route,
+        Err(fault) => {
+            let (reply, body) = refusal(message.id().filter(|_| message.shape() == Shape::Request), &fault);
+            Route::Reply(reply, body)
+        }
+    }
 }
 
 /// Routes a GET: listen, or resume.
@@ -111,23 +112,19 @@ enum Version {
     Absent,
     Legacy(Revision),
     Modern,
-    /// Neither; [`post`] and the others refuse it where it matters.
+    /// Not served, no date at all, or several that differ; [`post`] and the others refuse it where it matters.
     Unknown,
 }
 
 impl Version {
-    /// # Errors
-    ///
-    /// If the header is there more than once with different values.
-    fn of(head: &Head<'_>, endpoint: &Endpoint) -> Result<Self, Fault> {
-        match head.version {
-            Field::Absent => Ok(Self::Absent),
-            Field::Many => Err(bad_version(endpoint)),
-            Field::One(_) => Ok(match head.version.as_str().and_then(Revision::parse) {
-                Some(revision) if revision.era() == Era::Modern && endpoint.modern() => Self::Modern,
-                Some(revision) if revision.era() == Era::Legacy && endpoint.serves(revision) => Self::Legacy(revision),
-                _ => Self::Unknown,
-            }),
+    fn of(head: &Head<'_>, endpoint: &Endpoint) -> Self {
+        if head.version.is_absent() {
+            return Self::Absent;
+        }
+        match head.version.as_str().and_then(Revision::parse) {
+            Some(revision) if revision.era() == Era::Modern && endpoint.modern() => Self::Modern,
+            Some(revision) if revision.era() == Era::Legacy && endpoint.serves(revision) => Self::Legacy(revision),
+            _ => Self::Unknown,
         }
     }
 }
@@ -137,26 +134,22 @@ fn post_request(endpoint: &Endpoint, message: &Message, head: &Head<'_>, version
     if endpoint.modern() && (meta_version || version == Version::Modern) {
         return Ok(Route::Modern);
     }
+    let opens = message.method() == "initialize";
+    // The header of a handshake binds nobody, unless it says two things at once: the version is negotiated in the body.
+    if version == Version::Unknown && (!opens || head.version == Field::Many) {
+        return named_session(endpoint, head).and_then(|_| Err(unsupported(endpoint, head)));
+    }
     if !endpoint.legacy() {
         return Err(modern_only(endpoint));
     }
-    let session = session(head)?;
-    if message.method() == "initialize" {
-        return Ok(match session {
-            Some(session) => session,
-            None if endpoint.sessions() => Route::Open,
-            None => Route::Sessionless(endpoint.newest_legacy().unwrap_or(Revision::NEWEST_LEGACY)),
-        });
-    }
-    if version == Version::Unknown {
-        return Err(unsupported(endpoint, head));
-    }
-    match (session, version) {
-        (Some(session), _) if endpoint.sessions() => Ok(session),
-        (_, Version::Legacy(revision)) if !endpoint.sessions() => Ok(Route::Sessionless(revision)),
-        (_, _) if !endpoint.sessions() => Ok(Route::Sessionless(assumed(endpoint))),
-        (_, Version::Legacy(_)) => Err(no_session_id()),
-        (_, _) => Err(unopened(endpoint)),
+    match (named_session(endpoint, head)?, version) {
+        (Some(session), _) => Ok(Route::Session(session)),
+        (None, _) if opens && endpoint.sessions() => Ok(Route::Open),
+        (None, _) if opens => Ok(Route::Sessionless(endpoint.newest_legacy().unwrap_or(Revision::NEWEST_LEGACY))),
+        (None, Version::Legacy(_)) if endpoint.sessions() => Err(no_session_id()),
+        (None, Version::Legacy(revision)) => Ok(Route::Sessionless(revision)),
+        (None, _) if endpoint.sessions() => Err(unopened(endpoint)),
+        (None, _) => assumed(endpoint).map(Route::Sessionless).ok_or_else(|| unopened(endpoint)),
     }
 }
 
@@ -167,81 +160,78 @@ fn post_notification(
     version: Version,
 ) -> Result<Route, Fault> {
     let modern = message.meta_member(Meta::ProtocolVersion).is_some() || version == Version::Modern;
-    let session = if endpoint.sessions() && endpoint.legacy() { session(head)? } else { None };
+    let session = named_session(endpoint, head)?;
     match session {
-        Some(_) if version == Version::Unknown => Err(unsupported(endpoint, head)),
-        Some(session) => Ok(session),
         // HTTP-49: nothing of modern is sent so; ids are not unique over clients, so nothing may act on it.
-        None if modern && endpoint.modern() => Ok(Route::Reply(Reply::ACCEPTED, Vec::new())),
-        None if endpoint.sessions() && endpoint.legacy() => Err(no_session_id()),
-        None => Ok(Route::Reply(Reply::ACCEPTED, Vec::new())),
+        None if endpoint.modern() && (modern || !endpoint.legacy()) => {}
+        _ if version == Version::Unknown => return Err(unsupported(endpoint, head)),
+        Some(session) => return Ok(Route::Session(session)),
+        None if endpoint.sessions() => return Err(no_session_id()),
+        None => {}
     }
+    Ok(Route::Reply(Reply::ACCEPTED, Vec::new()))
 }
 
 /// BASE-24: a response belongs to a session that asked something.
-fn post_response(head: &Head<'_>, version: Version) -> Result<Route, Fault> {
+fn post_response(endpoint: &Endpoint, head: &Head<'_>, version: Version) -> Result<Route, Fault> {
     let stray = || Fault::invalid_request("A response answers nothing here: no session asked anything");
-    if version == Version::Modern {
+    if version == Version::Modern || !endpoint.legacy() || !endpoint.sessions() {
         return Err(stray());
     }
-    session(head)?.ok_or_else(stray)
+    match named_session(endpoint, head)?.ok_or_else(stray)? {
+        _ if version == Version::Unknown => Err(unsupported(endpoint, head)),
+        session => Ok(Route::Session(session)),
+    }
 }
 
 /// BATCH-4: arrays are for 2025-03-26 only; a session knows whether it is one.
 fn post_batch(endpoint: &Endpoint, head: &Head<'_>, version: Version) -> Result<Route, Fault> {
     let batch = Revision::V2025_03_26;
-    let served = endpoint.serves(batch);
     match version {
+        _ if !endpoint.serves(batch) => Err(no_batch()),
         Version::Modern | Version::Unknown => Err(no_batch()),
-        Version::Absent | Version::Legacy(_) if endpoint.sessions() => session(head)?.ok_or_else(no_batch),
-        Version::Absent | Version::Legacy(Revision::V2025_03_26) if served => Ok(Route::Sessionless(batch)),
-        Version::Absent | Version::Legacy(_) => Err(no_batch()),
+        Version::Absent | Version::Legacy(_) if endpoint.sessions() => {
+            named_session(endpoint, head)?.map(Route::Session).ok_or_else(no_batch)
+        }
+        Version::Absent | Version::Legacy(Revision::V2025_03_26) => Ok(Route::Sessionless(batch)),
+        Version::Legacy(_) => Err(no_batch()),
     }
 }
 
 /// GET and DELETE are legacy, and concern a session (HTTP-25, HTTP-23, HTTP-48).
 fn session_only(endpoint: &Endpoint, head: &Head<'_>) -> Result<SessionId, Route> {
-    let refuse = |fault: &Fault| {
-        let (reply, body) = refusal(None, fault);
-        Route::Reply(reply, body)
-    };
-    let version = Version::of(head, endpoint).map_err(|fault| refuse(&fault))?;
+    let version = Version::of(head, endpoint);
     if version == Version::Modern || !endpoint.legacy() || !endpoint.sessions() {
         let reply = Reply { status: 405, form: Form::Empty, session: None, allow: Some("POST") };
         return Err(Route::Reply(reply, Vec::new()));
     }
-    if version == Version::Unknown {
-        return Err(refuse(&unsupported(endpoint, head)));
-    }
-    match session(head) {
-        Ok(Some(Route::Session(session))) => Ok(session),
-        Ok(_) => Err(refuse(&no_session_id())),
-        Err(fault) => Err(refuse(&fault)),
-    }
+    let session = named_session(endpoint, head).and_then(|session| match session {
+        _ if version == Version::Unknown => Err(unsupported(endpoint, head)),
+        session => session.ok_or_else(no_session_id),
+    });
+    session.map_err(|fault| {
+        let (reply, body) = refusal(None, &fault);
+        Route::Reply(reply, body)
+    })
 }
 
-/// The session that the header names.
-fn session(head: &Head<'_>) -> Result<Option<Route>, Fault> {
+/// The session that the header names, where there is a legacy era to have any. An id that cannot be one of ours names a
+/// session that has ended, as far as its client is concerned (row 12); so does any id where no sessions are kept.
+fn named_session(endpoint: &Endpoint, head: &Head<'_>) -> Result<Option<SessionId>, Fault> {
     match head.session {
+        _ if !endpoint.legacy() => Ok(None),
         Field::Absent => Ok(None),
         Field::Many => Err(Fault::invalid_request("`Mcp-Session-Id` is there more than once")),
-        Field::One(text) => SessionId::parse(text).map(Route::Session).map(Some).ok_or_else(no_session),
+        Field::One(text) => {
+            SessionId::parse(text).filter(|_| endpoint.sessions()).map(Some).ok_or_else(no_session)
+        }
     }
 }
 
-/// Row 15: without a header, 2025-03-26 is assumed; where it is not served, the newest that is.
-fn assumed(endpoint: &Endpoint) -> Revision {
-    let assumed = Revision::V2025_03_26;
-    if endpoint.serves(assumed) { assumed } else { endpoint.newest_legacy().unwrap_or(assumed) }
-}
-
-/// Two version headers that differ: to a modern request a mismatch (HDR-7), to any other an invalid request.
-fn refuse_version(message: &Message, fault: &Fault) -> Route {
-    let id = message.id().filter(|_| message.shape() == Shape::Request);
-    let modern = message.meta_member(Meta::ProtocolVersion).is_some();
-    let code = if modern { Code::HEADER_MISMATCH } else { fault.code() };
-    let (reply, body) = refusal(id, &Fault::new(code, String::from(fault.message())));
-    Route::Reply(reply, body)
+/// Row 15: without a header, 2025-03-26 is assumed, or else 2024-11-05, which knows no header either. Row 16: newer clients
+/// send one.
+fn assumed(endpoint: &Endpoint) -> Option<Revision> {
+    [Revision::V2025_03_26, Revision::V2024_11_05].into_iter().find(|revision| endpoint.serves(*revision))
 }
 
 fn not_acceptable() -> Route {
@@ -250,20 +240,18 @@ fn not_acceptable() -> Route {
     Route::Reply(reply, body)
 }
 
-fn bad_version(endpoint: &Endpoint) -> Fault {
-    let served = endpoint.supported_text();
-    Fault::invalid_request(alloc::format!("`MCP-Protocol-Version` is there more than once; versions served: {served}"))
-}
-
 /// Row 11: -32600 in a session, else -32602.
 fn unsupported(endpoint: &Endpoint, head: &Head<'_>) -> Fault {
     let served = endpoint.supported_text();
-    let code = if head.session == Field::Absent { Code::INVALID_PARAMS } else { Code::INVALID_REQUEST };
-    let sent = head.version.as_str().unwrap_or_default();
-    let message = alloc::format!(
-        "`MCP-Protocol-Version: {}` is not served; versions served: {served}",
-        crate::fault::reflect(sent)
-    );
+    let code = match named_session(endpoint, head) {
+        Ok(Some(_)) => Code::INVALID_REQUEST,
+        _ => Code::INVALID_PARAMS,
+    };
+    let problem = match head.version {
+        Field::Many => String::from("is there more than once, with different values"),
+        version => alloc::format!("`{}` is not served", crate::fault::reflect(version.as_str().unwrap_or_default())),
+    };
+    let message = alloc::format!("`MCP-Protocol-Version` {problem}; versions served: {served}");
     Fault::new(code, message).with_status(400).with_data(endpoint.supported_data())
 }
 
@@ -274,12 +262,19 @@ fn no_session_id() -> Fault {
 
 /// Row 16: nothing says which era this is.
 fn unopened(endpoint: &Endpoint) -> Fault {
-    let message = alloc::format!(
-        "The request opens nothing: send `initialize` first and then its `Mcp-Session-Id`, or, for 2026-07-28, \
-         `params._meta[\"io.modelcontextprotocol/protocolVersion\"]` with the same in `MCP-Protocol-Version`. \
-         Versions served: {}",
-        endpoint.supported_text()
-    );
+    let legacy = if endpoint.sessions() {
+        "send `initialize` first and then its `Mcp-Session-Id`"
+    } else {
+        "send `initialize` first and then `MCP-Protocol-Version` with each request"
+    };
+    let modern = if endpoint.modern() {
+        ", or, for 2026-07-28, `params._meta[\"io.modelcontextprotocol/protocolVersion\"]` with the same in \
+         `MCP-Protocol-Version`"
+    } else {
+        ""
+    };
+    let message =
+        alloc::format!("The request opens nothing: {legacy}{modern}. Versions served: {}", endpoint.supported_text());
     Fault::invalid_params(message).with_status(400).with_data(endpoint.supported_data())
 }
 

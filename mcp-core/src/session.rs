@@ -115,7 +115,7 @@ impl Session {
             Shape::Batch => self.batch(message, sender),
         }
         let refused = matches!(self.desk.phase, Phase::Opening);
-        if refused || (self.kind == SessionKind::Sessionless && self.desk.calls.is_empty()) {
+        if refused || self.is_spent() {
             self.end();
         }
     }
@@ -133,26 +133,22 @@ impl Session {
         let before = matches!(self.desk.phase, Phase::Opening);
         let step = legacy::admit(&mut self.desk.phase, &court, id);
         let opened = before && self.desk.phase.ready().is_some();
-        let from_here = self.desk.outputs.len();
         self.desk.proceed(step, id, from, stream, Era::Legacy);
         if opened {
-            self.opened(stream, from_here);
+            self.opened(stream);
         }
     }
 
     /// The handshake was made: its answer carries the session's id (HTTP-20).
-    fn opened(&mut self, stream: StreamId, from_here: usize) {
+    fn opened(&mut self, stream: StreamId) {
         if let SessionKind::Kept(session) = self.kind {
-            for output in self.desk.outputs.iter_mut().skip(from_here) {
-                match output {
-                    Output::Open { stream: opened, reply } if *opened == stream => reply.session = Some(session),
-                    _ => {}
-                }
+            if let Some(reply) = self.desk.outputs.head_of(stream) {
+                reply.session = Some(session);
             }
             self.desk.timers.set(Timer::Opening, self.desk.clock.now().after(self.desk.endpoint.timing().opening));
         }
         if let Some(revision) = self.peer().map(|peer| peer.revision) {
-            self.desk.event(Event::Opened(revision));
+            self.desk.outputs.event(Event::Opened(revision));
         }
     }
 
@@ -165,13 +161,13 @@ impl Session {
                 }
                 self.tell();
             }
-            _ => self.desk.event(Event::Dropped("a notification that means nothing here")),
+            _ => self.desk.outputs.event(Event::Dropped("a notification that means nothing here")),
         }
     }
 
     fn response(&mut self, message: &Message) {
         if !self.desk.response(message) {
-            self.desk.event(Event::Dropped("an answer that nobody waits for"));
+            self.desk.outputs.event(Event::Dropped("an answer that nobody waits for"));
         }
     }
 
@@ -221,8 +217,8 @@ impl Session {
             Fault::invalid_request("Too many open GET streams in this session: close one first").with_status(409)
         } else {
             let stream = self.expect(Stream::listening(head.accept));
-            self.desk.opened(stream, Some(Reply::EVENTS));
-            self.desk.ready(stream);
+            self.desk.outputs.opened(stream, Some(Reply::EVENTS));
+            self.desk.outputs.ready(stream);
             self.desk.rearm(stream);
             return self.tell();
         };
@@ -245,8 +241,11 @@ impl Session {
     }
 
     fn changed(&mut self, what: Change) {
-        self.untold = Some(what);
-        self.tell();
+        // Whoever has not opened yet will list anew; who was not promised word of changes gets none (LIFE-12).
+        if self.desk.phase.ready().is_some() && self.desk.endpoint.tools_list_changed() {
+            self.untold = Some(what);
+            self.tell();
+        }
     }
 
     /// Tells of a changed list, once, when there is somebody to tell: after `initialized` (LIFE-5), on one stream (HTTP-26).
@@ -262,15 +261,24 @@ impl Session {
         while let Some(timer) = self.desk.timers.pop_due(self.desk.clock.now()) {
             match timer {
                 Timer::Opening => return self.expire(),
-                timer if self.desk.tick(timer) => return self.close(Close::Peer),
-                _ => {}
+                timer => {
+                    if matches!(timer, Timer::Call(_) | Timer::Question(_)) {
+                        self.active = self.desk.clock.now();
+                    }
+                    if self.desk.tick(timer) {
+                        return self.close(Close::Peer);
+                    }
+                }
             }
+        }
+        if self.is_spent() {
+            return self.end();
         }
         let Some((at, timer)) = self.quiet() else { return };
         match timer {
             Timer::Idle if at <= self.desk.clock.now() => self.expire(),
             Timer::Hibernate if at <= self.desk.clock.now() => {
-                self.desk.outputs.push_back(Output::Hibernate);
+                self.desk.outputs.push(Output::Hibernate);
                 self.desk.timers.set(Timer::Hibernate, Time::MAX);
             }
             _ => {}
@@ -290,6 +298,11 @@ impl Session {
         idle.into_iter().chain(hibernate).min()
     }
 
+    /// Whether the one POST of a session that is none has been answered.
+    fn is_spent(&self) -> bool {
+        self.kind == SessionKind::Sessionless && self.desk.calls.is_empty()
+    }
+
     fn touch(&mut self) {
         self.active = self.desk.clock.now();
         self.desk.timers.stop(Timer::Hibernate);
@@ -297,7 +310,7 @@ impl Session {
     }
 
     fn expire(&mut self) {
-        self.desk.event(Event::Expired);
+        self.desk.outputs.event(Event::Expired);
         self.desk.abandon_all();
         self.end();
     }
@@ -312,7 +325,7 @@ impl Session {
             // HTTP has no such end: connections come and go.
             Close::EndOfInput => return,
         }
-        self.desk.event(Event::Ended(why));
+        self.desk.outputs.event(Event::Ended(why));
         self.end();
     }
 
@@ -322,10 +335,10 @@ impl Session {
         self.desk.timers.clear();
         for id in self.desk.streams.ids() {
             let reply = self.desk.streams.get_mut(id).and_then(Stream::end);
-            self.desk.opened(id, reply);
-            self.desk.ready(id);
+            self.desk.outputs.opened(id, reply);
+            self.desk.outputs.ready(id);
         }
-        self.desk.outputs.push_back(Output::Closed);
+        self.desk.outputs.push(Output::Closed);
     }
 
     fn unread(&mut self, unread: &Unread) {
@@ -335,7 +348,7 @@ impl Session {
 
     fn expect(&mut self, stream: Stream) -> StreamId {
         let id = self.desk.streams.insert(stream);
-        self.desk.outputs.push_back(Output::Expect(id));
+        self.desk.outputs.push(Output::Expect(id));
         id
     }
 
@@ -346,8 +359,8 @@ impl Session {
 
     fn reply(&mut self, reply: Reply, body: Vec<u8>) {
         let stream = self.expect(Stream::whole(body));
-        self.desk.opened(stream, Some(reply));
-        self.desk.ready(stream);
+        self.desk.outputs.opened(stream, Some(reply));
+        self.desk.outputs.ready(stream);
     }
 }
 
@@ -412,7 +425,7 @@ impl Machine for Session {
             Input::Done { ticket, outcome } => {
                 self.active = self.desk.clock.now();
                 self.desk.done(&ticket, outcome);
-                if self.kind == SessionKind::Sessionless && self.desk.calls.is_empty() {
+                if self.is_spent() {
                     self.end();
                 }
             }
@@ -423,7 +436,7 @@ impl Machine for Session {
     }
 
     fn poll_output(&mut self) -> Option<Output> {
-        self.desk.outputs.pop_front()
+        self.desk.outputs.pop()
     }
 
     fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull {
@@ -460,7 +473,7 @@ impl Session {
                 self.reply(reply, body);
             }
             Input::Detach { stream } => self.desk.streams.remove(stream),
-            Input::Done { ticket, .. } => self.desk.event(Event::Late(ticket.call())),
+            Input::Done { ticket, .. } => self.desk.outputs.event(Event::Late(ticket.call())),
             Input::Note { .. } | Input::Changed { .. } | Input::Tick | Input::Close(_) => {}
         }
     }

@@ -142,18 +142,20 @@ fn refuse(slot: &Slot, fault: Fault, endpoint: &Endpoint) -> Settled {
         Era::Modern if fault.code() == Code::RESOURCE_NOT_FOUND => recode(&fault, Code::INVALID_PARAMS),
         Era::Legacy | Era::Modern => fault,
     };
-    let status = match slot.era() {
-        Era::Modern => fault.status(),
-        Era::Legacy => legacy_status(&fault),
+    let status = match (slot.era(), fault.status()) {
+        // HTTP-11: the code's hint is for modern. What the server means by another status (403, 503) stands.
+        (Era::Legacy, 400 | 404) => 200,
+        (_, status) => status,
     };
     Settled::Answered(error(Some(&slot.id), &fault), status)
 }
 
-/// HTTP-11: to a legacy client, 404 means that its session is gone; an error of a method is a 200.
+/// HTTP-11: to a legacy client, 404 means that its session is gone, and 400 that there is none, or that the request could
+/// not be read; wrong parameters are a method's error, and so a 200.
 pub(crate) fn legacy_status(fault: &Fault) -> u16 {
-    match fault.status() {
-        404 => 200,
-        status => status,
+    match (fault.code(), fault.status()) {
+        (_, 404) | (Code::INVALID_PARAMS, 400) => 200,
+        (_, status) => status,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::headers::Accept;
 use crate::machine::{CallId, Pull};
 use crate::outbox::{FrameKind, Framing, Outbox};
 use crate::policy::Limits;
-use crate::reply::{Form, Reply};
+use crate::reply::Reply;
 
 /// A stream and what waits on it.
 #[derive(Clone, Debug)]
@@ -91,30 +91,24 @@ impl Stream {
 
     /// Queues an answer. Returns the head of the stream if this is what opens it.
     pub(crate) fn answer(&mut self, json: Vec<u8>, status: u16, limits: &Limits) -> Option<Reply> {
-        let (last, batch) = self.settle_one();
+        self.settle_one();
         if self.phase == Phase::Parked {
             return None;
         }
         self.outbox.push(FrameKind::Answer, json, limits.logs);
-        if self.phase != Phase::Waiting || !last {
-            return None;
-        }
-        // A status other than 200 cannot be said by an event stream, so it wins over `Accept`.
-        if self.accept.json || !self.accept.events || status != 200 {
-            self.phase = Phase::Open(if batch { Framing::Array } else { Framing::Bare });
-            return Some(Reply::json(if batch { 200 } else { status }));
-        }
-        Some(self.open_events())
+        self.open_if_settled(status)
     }
 
     /// Ends one request without an answer: it was cancelled. Returns the head of the stream if this is what opens it.
     pub(crate) fn forget(&mut self, call: CallId) -> Option<Reply> {
         self.outbox.forget(call);
-        let (last, _) = self.settle_one();
-        if self.phase != Phase::Waiting || !last {
-            return None;
-        }
-        Some(self.open_without_answer())
+        self.settle_one();
+        self.open_if_settled(200)
+    }
+
+    /// Takes a question back that was not sent yet; false if it was.
+    pub(crate) fn take_back(&mut self, question: u64) -> bool {
+        self.outbox.take_back(question)
     }
 
     /// Queues a notification or question. Returns the head of the stream if this is what opens it; dropped where
@@ -140,8 +134,12 @@ impl Stream {
 
     /// Nothing will be added any more.
     pub(crate) fn end(&mut self) -> Option<Reply> {
-        self.life = Life::Ended;
-        (self.phase == Phase::Waiting).then(|| self.open_without_answer())
+        if let Life::Owes { answers, .. } = &mut self.life {
+            *answers = 0;
+        } else {
+            self.life = Life::Ended;
+        }
+        self.open_if_settled(200)
     }
 
     /// Appends framed bytes to `buf`.
@@ -180,6 +178,11 @@ impl Stream {
         matches!(self.life, Life::Listens)
     }
 
+    /// Whether it can be forgotten: nobody reads it, and nothing is owed on it.
+    pub(crate) fn is_over(&self) -> bool {
+        self.phase == Phase::Parked && self.is_settled()
+    }
+
     pub(crate) fn is_lines(&self) -> bool {
         self.phase == Phase::Open(Framing::Lines)
     }
@@ -188,28 +191,37 @@ impl Stream {
         &self.outbox
     }
 
-    fn open_events(&mut self) -> Reply {
-        self.phase = Phase::Open(Framing::Events);
-        Reply::EVENTS
-    }
-
-    /// The head for a stream that ends with no answer: an event stream without events, or nothing at all.
-    fn open_without_answer(&mut self) -> Reply {
-        if self.accept.events {
-            return self.open_events();
+    /// Opens a stream that waits for nothing any more: the shape can be chosen by what is queued.
+    fn open_if_settled(&mut self, status: u16) -> Option<Reply> {
+        if self.phase != Phase::Waiting || !self.is_settled() {
+            return None;
         }
-        self.phase = Phase::Open(Framing::Bare);
-        Reply { form: Form::Empty, ..Reply::ACCEPTED }
+        let batch = matches!(self.life, Life::Owes { batch: true, .. });
+        if self.outbox.is_empty() {
+            // Cancelled: an event stream without events, or nothing at all.
+            return Some(if self.accept.events { self.open_events() } else { self.open(Framing::Bare, Reply::ACCEPTED) });
+        }
+        // A status other than 200 cannot be said by an event stream, so it wins over `Accept`.
+        if self.accept.json || !self.accept.events || status != 200 {
+            let (framing, status) = if batch { (Framing::Array, 200) } else { (Framing::Bare, status) };
+            return Some(self.open(framing, Reply::json(status)));
+        }
+        Some(self.open_events())
     }
 
-    /// One answer less is owed. Returns whether it was the last, and whether they belong to a batch.
-    fn settle_one(&mut self) -> (bool, bool) {
-        match &mut self.life {
-            Life::Owes { answers, batch } => {
-                *answers = answers.saturating_sub(1);
-                (*answers == 0, *batch)
-            }
-            Life::Listens | Life::Ended => (false, false),
+    fn open_events(&mut self) -> Reply {
+        self.open(Framing::Events, Reply::EVENTS)
+    }
+
+    fn open(&mut self, framing: Framing, reply: Reply) -> Reply {
+        self.phase = Phase::Open(framing);
+        reply
+    }
+
+    /// One answer less is owed.
+    fn settle_one(&mut self) {
+        if let Life::Owes { answers, .. } = &mut self.life {
+            *answers = answers.saturating_sub(1);
         }
     }
 }

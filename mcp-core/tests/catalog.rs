@@ -273,6 +273,8 @@ fn bad_mirror_annotations_are_refused_hdr_9_a14() {
         assert_eq!(found.len(), 1, "{schema}");
         assert_eq!(found[0].rule, "HDR-9", "{schema}");
     }
+    let at_the_root = &defects(Tool::new("t", Handle(0), &elsewhere(header)))[0];
+    assert!(at_the_root.message.contains("reached from the root by `properties`"), "{at_the_root}");
 }
 
 #[test]
@@ -320,6 +322,16 @@ fn pages_hold_every_visible_item_once_page_1() {
         assert_eq!(walk(&none, page), Vec::<String>::new(), "{page}");
     }
     assert_eq!(some.tools().map(|tool| tool.name().to_owned()).collect::<Vec<_>>(), shown);
+}
+
+#[test]
+fn the_last_page_has_no_cursor_page_1_case_49() {
+    let view = View::only(named(&many(5)), |tool| tool.name() != "tool-31");
+    for (page, more) in [(1, true), (2, true), (3, true), (4, false), (5, false)] {
+        assert_eq!(list(&view, Revision::MODERN, None, page).1.is_some(), more, "{page}");
+    }
+    let (_, next) = list(&view, Revision::MODERN, None, 2);
+    assert_eq!(list(&view, Revision::MODERN, next.as_deref(), 2).1, None);
 }
 
 #[test]

@@ -1,22 +1,22 @@
-//! Any run can be replayed (design 3, rule 5): records survive JSON, and the replay says and writes the same.
+//! Any run can be replayed: the same outputs and bytes, from records that went through JSON (design 3, rule 5).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcp_core::answer::{
-    Annotations, Answer, Block, Content, Embedded, Icon, Implementation, Link, ResourceBody, Role, Theme, ToolAnswer,
-};
+use mcp_core::answer::{Answer, Implementation, ToolAnswer};
 use mcp_core::catalog::Tool;
 use mcp_core::headers::HeadBuf;
 use mcp_core::policy::{Limits, Policy, Seal};
 use mcp_core::question::Question;
-use mcp_core::record::{Record, RecordedView, Recorder, ReplayError, Replayed, What, replay};
-use mcp_core::wire::{self, Id, Unread};
+use mcp_core::record::{Record, Recorder, ReplayError, Replayed, What, replay};
+use mcp_core::wire::{self, Unread};
 use mcp_core::{
-    CallId, Caller, Catalog, Change, Close, Code, Endpoint, Exchange, Fault, Handle, Input, Level, Machine, MachineId,
-    Note, Outcome, Output, Pipe, Pull, Scopes, Session, SessionId, StreamId, Ticket, Time, View,
+    CallId, Caller, Catalog, Change, Close, Endpoint, Exchange, Fault, Handle, Input, Level, Machine, MachineId, Note,
+    Outcome, Output, Pipe, Pull, Scopes, Session, SessionId, Span, StreamId, Ticket, Time, View,
 };
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, any, proptest};
 
 /// A driver that takes outputs at once, and keeps what it saw.
 struct Live<M: Machine> {
@@ -78,20 +78,24 @@ impl<M: Machine> Live<M> {
 
     /// Replays the run and each beginning of it, out of JSON, on a machine of `fresh`.
     fn check(&self, fresh: impl Fn() -> M) {
-        let json: Vec<String> = self.machine.records().iter().map(Record::to_json).collect();
-        assert!(json.iter().all(|line| !line.contains('\n')));
-        let records: Vec<Record> = json.iter().map(|line| Record::from_json(line).unwrap()).collect();
-        assert_eq!(records, self.machine.records());
-        let run = |records: &[Record]| {
-            let replayed = replay(&mut fresh(), records, &[catalog()], &Limits::default()).unwrap();
-            (said(&replayed), replayed.pulled)
-        };
-        assert_eq!(run(&records), (self.outputs.clone(), self.pulled.clone()));
-        for length in 0..records.len() {
-            let (outputs, pulled) = run(&records[..length]);
+        self.replayed(&fresh);
+        for length in 0..self.machine.records().len() {
+            let (outputs, pulled) = run(&mut fresh(), &self.machine.records()[..length]);
             assert!(self.outputs.starts_with(&outputs) && self.pulled.starts_with(&pulled), "{length} records");
         }
     }
+
+    fn replayed(&self, fresh: impl Fn() -> M) {
+        let json: Vec<String> = self.machine.records().iter().map(Record::to_json).collect();
+        let records: Vec<Record> = json.iter().map(|line| Record::from_json(line).unwrap()).collect();
+        assert_eq!(records, self.machine.records());
+        assert_eq!(run(&mut fresh(), &records), (self.outputs.clone(), self.pulled.clone()));
+    }
+}
+
+fn run<M: Machine>(machine: &mut M, records: &[Record]) -> (Vec<String>, Vec<(StreamId, Vec<u8>)>) {
+    let replayed = replay(machine, records, &[catalog()], &Limits::default()).unwrap();
+    (said(&replayed), replayed.pulled)
 }
 
 fn said(replayed: &Replayed) -> Vec<String> {
@@ -107,7 +111,7 @@ fn catalog() -> Arc<Catalog> {
 fn endpoint() -> Arc<Endpoint> {
     let who = Implementation::new("demo", "1.0.0");
     let mut policy = Policy::default();
-    policy.timing.call = Some(mcp_core::Span::secs(60));
+    policy.timing.call = Some(Span::secs(60));
     Endpoint::builder(who).tools(true).logging(true).seal(Arc::new(Plain)).policy(policy).build().unwrap()
 }
 
@@ -393,154 +397,61 @@ fn what_cannot_be_replayed_is_an_error_that_names_the_record() {
     assert_eq!(records.len(), 2);
 }
 
-/// Every block, hint and icon, with and without what is optional.
-fn answer() -> ToolAnswer {
-    let mut hints = Annotations::default();
-    hints.audience = vec![Role::User, Role::Assistant];
-    hints.priority = Some(0.1 + 0.2);
-    hints.last_modified = Some("2025-01-01".into());
-    let mut icon = Icon::new("https://a/b.png").unwrap().mime("image/png").size(48, 48);
-    icon.theme = Some(Theme::Dark);
-    let mut link = Link::new("file:///\"a\"", "a\u{2028}");
-    link.title = Some("".into());
-    link.description = Some("d".into());
-    link.mime = Some("text/plain".into());
-    link.size = Some(u64::MAX);
-    link.icons = vec![icon, Icon::new("http://a").unwrap()];
-    let embedded =
-        Embedded { uri: "u".into(), mime: None, body: ResourceBody::Text("\0".into()), meta: Some("{}".into()) };
-    let mut answer = ToolAnswer::error("it\nfailed");
-    answer.content.extend([
-        Content::image(vec![0xFF, 0xD8, 0x00], "image/jpeg").annotated(hints),
-        Content::audio(&b"RIFF"[..], "audio/wav").annotated(Annotations::default()),
-        Content::resource_bytes("u", "m", vec![0x80]),
-        Content { block: Block::Link(Box::new(link)), annotations: None, meta: Some(r#"{"a" : 1}"#.into()) },
-        Block::Link(Box::default()).into(),
-        Block::Resource(Box::new(embedded)).into(),
-    ]);
-    answer.structured = Some(Bytes::from_static(b"{\"n\": 1.0e1}"));
-    answer.meta = Some("{ }".into());
-    answer
-}
-
-fn whats() -> Vec<What> {
-    let done = |outcome| What::Done { call: CallId(u64::MAX), outcome };
-    let caller = Caller::new("a\u{1}b", Scopes::parse(" a  b:c "));
-    let unread = |id, silent| {
-        let fault = Fault::parse("x\u{202E}").with_data("[1,\n 2]").with_status(413);
-        What::Unread(Unread { id, fault, silent })
-    };
-    let binary: HeadBuf = [("X".into(), vec![0xE9, 0x00]), ("x".into(), Vec::new())].into_iter().collect();
-    let view = |only| RecordedView { generation: u64::MAX, only };
-    let mut whats = vec![
-        What::Message { body: "{}".into(), head: None, from: Caller::anonymous(), view: view(None) },
-        What::Message {
-            body: "\"\\u0000é".into(),
-            head: Some(binary.clone()),
-            from: caller.clone(),
-            view: view(Some(vec![])),
-        },
-        What::Message {
-            body: "".into(),
-            head: Some(head(&[])),
-            from: caller.clone(),
-            view: view(Some(vec!["a".into()])),
-        },
-        What::Attach { head: binary, from: caller },
-        What::Detach(StreamId(3)),
-        What::Note { call: CallId(1), note: log(Level::Emergency) },
-        What::Note {
-            call: CallId(1),
-            note: Note::Log { level: Level::Debug, logger: Some("l".into()), data: "no json".into() },
-        },
-        What::Stray(CallId(0)),
-        What::Changed { generation: 0, what: Change::Tools },
-        What::Tick,
-        What::Close(Close::EndOfInput),
-        What::Close(Close::Peer),
-        What::Close(Close::Shutdown),
-        What::Pull { stream: StreamId(1), limit: usize::MAX },
-        done(Outcome::Complete(Answer::Tool(ToolAnswer::default()))),
-        done(Outcome::Complete(Answer::Tool(answer()))),
-        done(Outcome::Complete(Answer::Extension(Bytes::from_static(b"{\"base64\":\"\"}")))),
-        done(Outcome::Fail(Fault::new(Code::application(i64::MIN).unwrap(), "e"))),
-        done(Outcome::Fail(Fault::method_not_found("m"))),
-        done(Outcome::Ask { questions: Vec::new(), state: Bytes::new() }),
-        done(Outcome::Ask {
-            questions: vec![
-                ("form".into(), form()),
-                ("url".into(), Question::Url { message: "m".into(), url: "https://a".into(), id: "1".into() }),
-                ("".into(), Question::Sample { params: "{}".into(), tools: true }),
-                ("s".into(), Question::Sample { params: "".into(), tools: false }),
-                ("r".into(), Question::Roots),
-            ],
-            state: Bytes::from_static(&[0, 255]),
-        }),
-    ];
-    for token in ["1", "-0", "9999999999999999999999", r#""\u0061""#, r#""""#] {
-        whats.push(unread(Id::parse(token, 99), true));
-    }
-    whats.push(unread(None, false));
-    for number in [0.1, 5e-324, f64::MAX, 1e16, -1.5, f64::INFINITY, f64::NEG_INFINITY, 123_456_789.123_456_79] {
-        let total = (number > 0.0).then_some(-number);
-        whats.push(What::Note { call: CallId(1), note: Note::Progress { progress: number, total, message: None } });
-    }
-    whats
-}
-
-#[test]
-fn every_record_survives_json() {
-    for (at, what) in whats().into_iter().enumerate() {
-        let record = Record { at: Time(u64::MAX - at as u64), what };
-        let json = record.to_json();
-        assert!(!json.contains(['\n', '\r']), "{json}");
-        let read = Record::from_json(&json).unwrap_or_else(|error| panic!("{error}: {json}"));
-        assert_eq!(read, record, "{json}");
-        // What equality does not tell: the spelling of ids, `-0.0`.
-        assert_eq!(read.to_json(), json);
-    }
-    let line = r#"{"at":1,"note":{"call":1,"progress":{"progress":"NaN","total":-0.0}}}"#;
-    assert_eq!(Record::from_json(line).unwrap().to_json(), line);
-}
-
-#[test]
-fn a_line_that_is_no_record_is_an_error_and_never_a_panic() {
-    for bad in [
-        "",
-        "null",
-        "[]",
-        "{}",
-        r#"{"at":1}"#,
-        r#"{"at":-1,"tick":true}"#,
-        r#"{"at":1,"tick":false}"#,
-        r#"{"at":1,"tick":true,"x":1}"#,
-        r#"{"at":1,"at":1,"tick":true}"#,
-        r#"{"at":1,"tick":true,"tick":true}"#,
-        r#"{"at":1,"tick":true} x"#,
-        r#"{"at":18446744073709551616,"tick":true}"#,
-        r#"{"at":1,"close":"never"}"#,
-        r#"{"at":1,"detach":1.5}"#,
-        r#"{"at":1,"message":{"body":"\ud800","from":{},"view":{"generation":1}}}"#,
-        r#"{"at":1,"message":{"body":{"base64":"A"},"from":{},"view":{"generation":1}}}"#,
-        r#"{"at":1,"attach":{"head":[["a"]],"from":{}}}"#,
-        r#"{"at":1,"attach":{"head":[["a","b","c"]],"from":{}}}"#,
-        r#"{"at":1,"done":{"call":1,"fail":{"code":1,"message":"","status":70000}}}"#,
-    ] {
-        assert!(Record::from_json(bad).is_err(), "{bad}");
-    }
-    // What a handler gave, or a hand wrote, may be no JSON: it is carried, not judged.
-    let odd = r#"{"at":1,"done":{"call":1,"fail":{"code":-32050,"message":"","data":"no json","status":1}}}"#;
-    assert_eq!(Record::from_json(odd).unwrap().to_json(), odd);
-    let deep = format!(r#"{{"at":1,"tick":{}true{}}}"#, "[".repeat(200_000), "]".repeat(200_000));
-    assert!(Record::from_json(&deep).is_err());
-    for what in whats() {
-        let json = Record { at: Time(1), what }.to_json();
-        for at in (0..json.len()).filter(|at| json.is_char_boundary(*at)) {
-            assert!(Record::from_json(&json[..at]).is_err());
-            for byte in "\"\\{[,0 é".chars() {
-                let rest: String = json[at..].chars().skip(1).collect();
-                let _ = Record::from_json(&format!("{}{byte}{rest}", &json[..at]));
+/// One step of a run, chosen by two numbers.
+fn step<M: Machine>(live: &mut Live<M>, kind: u8, n: u8) {
+    let id = ["1", "2", "\"a\""][usize::from(n) % 3];
+    let post = head(&[("accept", ["application/json", "text/event-stream", "*/*"][usize::from(n / 3) % 3])]);
+    let stream = StreamId(u64::from(n) % 12);
+    let number = u64::from(n) % 6 + 1;
+    match kind {
+        0 => live.message(Some(&post), &initialize("2025-03-26", r#"{"elicitation":{}}"#)),
+        1 => live.message(None, INITIALIZED),
+        2 => live.message(Some(&post), &call(id, "ask", r#""progressToken":1"#)),
+        3 => live.message(Some(&post), &format!("[{},{INITIALIZED},{}]", call(id, "add", ""), call("9", "rm", ""))),
+        4 => live.message(None, &call(id, "ask", &format!(r#"{MODERN},"progressToken":{id}"#))),
+        5 => live.message(None, &format!(r#"{{"jsonrpc":"2.0","id":{number},"result":{{}}}}"#)),
+        6 => {
+            let params = format!(r#"{{"requestId":{id}}}"#);
+            let body = format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#);
+            live.message(Some(&post), &body);
+        }
+        7 => live.note(number, progress(f64::from(n))),
+        8 => live.note(number, log(Level::ALL[usize::from(n) % 8])),
+        9 | 10 => {
+            if let Some((_, ticket)) = live.tickets.pop_first() {
+                let outcome = if kind == 9 { text("x") } else { ask(&["k", "l"][..usize::from(n) % 3]) };
+                live.input(Input::Done { ticket, outcome });
             }
         }
+        11 => live.input(Input::Detach { stream }),
+        12 => live.input(Input::Attach { head: &post.head(), from: &live.caller.clone() }),
+        13 => live.input(Input::Changed { catalog: catalog(), what: Change::Tools }),
+        14 => {
+            live.now += u64::from(n) * 500;
+            live.input(Input::Tick);
+        }
+        15 if n < 10 => live.input(Input::Close([Close::EndOfInput, Close::Shutdown][usize::from(n) % 2])),
+        _ => drop(live.pull(stream.0, usize::from(n))),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_run_of_any_machine_is_replayed(steps in vec((0..20_u8, any::<u8>()), 1..60)) {
+        let pipe = || Pipe::new(MachineId(9), endpoint(), Time(1000));
+        let exchange = || Exchange::new(MachineId(1), endpoint(), Time(1000));
+        let (mut of_session, mut of_pipe) = (Live::new(session()), Live::new(pipe()));
+        let mut of_exchange = Live::new(exchange());
+        step(&mut of_session, 0, steps[0].1);
+        for (kind, n) in steps {
+            step(&mut of_session, kind, n);
+            step(&mut of_pipe, kind, n);
+            step(&mut of_exchange, kind, n);
+        }
+        of_session.replayed(session);
+        of_pipe.replayed(pipe);
+        of_exchange.replayed(exchange);
     }
 }

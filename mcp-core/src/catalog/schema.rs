@@ -36,8 +36,8 @@ pub(super) fn check_input(entry: &str, text: &str, defects: &mut Vec<Defect>) ->
     let Some(root) = parse(entry, "input schema", text, defects) else { return Box::default() };
     if root.get("type").and_then(Value::as_str) != Some("object") {
         let message = alloc::format!(
-            "the input schema's root must say `\"type\":\"object\"`, not {}: arguments are an object; a tool without any \
-             takes {{\"type\":\"object\",\"properties\":{{}},\"additionalProperties\":false}}",
+            "the input schema's root must say `\"type\":\"object\"`, not {}: arguments are an object; a tool without \
+             any takes {{\"type\":\"object\",\"properties\":{{}},\"additionalProperties\":false}}",
             root_type(&root)
         );
         defects.push(Defect::new(entry, "TOOL-4", message));
@@ -150,8 +150,8 @@ impl<'w> Walk<'w> {
         let target = value.as_str().unwrap_or_default();
         if !target.starts_with('#') {
             let message = alloc::format!(
-                "`{at}` of the {} refers to `{}`, outside the schema: nothing is fetched and embedded `$id` resources are \
-                 not followed, so put the schema under `$defs` and refer to `#/$defs/<name>`",
+                "`{at}` of the {} refers to `{}`, outside the schema: nothing is fetched and embedded `$id` resources \
+                 are not followed, so put the schema under `$defs` and refer to `#/$defs/<name>`",
                 self.which,
                 reflect(target)
             );

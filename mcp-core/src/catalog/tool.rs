@@ -236,7 +236,8 @@ impl Tool {
         self.meta = (!members.is_empty()).then(|| json::compact(&meta).into());
     }
 
-    /// Its entry in the list of that revision: no member that the revision does not know, and none that is null (TOOL-3).
+    /// Its entry in the list of that revision: no member that the revision does not know, and none that is null
+    /// (TOOL-3).
     pub(super) fn encode(&self, out: &mut Vec<u8>, revision: Revision) {
         let mut object = Object::open(out);
         object.string("name", &self.name);

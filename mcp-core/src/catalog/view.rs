@@ -132,7 +132,8 @@ impl View {
         URL_SAFE_NO_PAD.encode(plain)
     }
 
-    /// The position after the tool that a cursor names, which must be one that is shown: a made-up cursor tells nothing.
+    /// The position after the tool that a cursor names, which must be one that is shown: a made-up cursor tells
+    /// nothing.
     fn after(&self, cursor: &str) -> Result<usize, Fault> {
         let read = || {
             if cursor.len() > MAX_CURSOR {

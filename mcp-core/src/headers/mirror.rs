@@ -16,7 +16,8 @@ use crate::wire;
 ///
 /// # Errors
 ///
-/// -32602, status 400: a member twice in an object on the way (two readers might take different ones), or no JSON object.
+/// -32602, status 400: a member twice in an object on the way (two readers might take different ones), or no JSON
+/// object.
 pub(super) fn values<'a>(mirrors: &[Mirror], arguments: &'a str) -> Result<Vec<Option<&'a str>>, Fault> {
     let mut values = alloc::vec![None; mirrors.len()];
     let all: Vec<usize> = (0..mirrors.len()).collect();
@@ -39,7 +40,8 @@ struct Search<'s, 'a> {
 }
 
 impl<'a> Search<'_, 'a> {
-    /// Looks through one object, reached by the first `depth` steps of the paths of those mirrors. Recurses as deep as a
+    /// Looks through one object, reached by the first `depth` steps of the paths of those mirrors. Recurses as deep as
+    /// a
     /// registered path is long.
     fn object(&mut self, text: &'a str, mirrors: &[usize], depth: usize) -> Result<(), serde_json::Error> {
         let mut members = serde_json::Deserializer::from_str(text);

@@ -103,13 +103,13 @@ impl Message {
     /// A member of `params`; `arguments` and `cursor` are absent when `null`.
     #[must_use]
     pub fn param(&self, key: Param) -> Option<&str> {
-        self.some(self.spans.param[key as usize])
+        self.some(self.spans.param(key))
     }
 
     /// A member of `params` as a slice of the body.
     #[must_use]
     pub fn param_bytes(&self, key: Param) -> Option<Bytes> {
-        self.slice(self.spans.param[key as usize])
+        self.slice(self.spans.param(key))
     }
 
     /// A member of `params`, decoded; `None` if absent or not a string.
@@ -228,7 +228,7 @@ impl Unread {
     }
 }
 
-/// A known member of `params`.
+/// A known member of `params`, those of calls first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Param {
@@ -240,10 +240,16 @@ pub enum Param {
     Cursor,
     /// `uri`
     Uri,
-    /// `level`
-    Level,
     /// `requestId`
     RequestId,
+    /// `inputResponses`
+    InputResponses,
+    /// `requestState`
+    RequestState,
+    /// `task`
+    Task,
+    /// `level`
+    Level,
     /// `reason`
     Reason,
     /// `protocolVersion`
@@ -260,10 +266,6 @@ pub enum Param {
     Total,
     /// `message`
     Message,
-    /// `inputResponses`
-    InputResponses,
-    /// `requestState`
-    RequestState,
     /// `notifications`
     Notifications,
     /// `ref`
@@ -272,8 +274,6 @@ pub enum Param {
     Argument,
     /// `context`
     Context,
-    /// `task`
-    Task,
     /// `taskId`
     TaskId,
 }
@@ -285,8 +285,11 @@ impl Param {
         Self::Arguments,
         Self::Cursor,
         Self::Uri,
-        Self::Level,
         Self::RequestId,
+        Self::InputResponses,
+        Self::RequestState,
+        Self::Task,
+        Self::Level,
         Self::Reason,
         Self::ProtocolVersion,
         Self::Capabilities,
@@ -295,13 +298,10 @@ impl Param {
         Self::Progress,
         Self::Total,
         Self::Message,
-        Self::InputResponses,
-        Self::RequestState,
         Self::Notifications,
         Self::Ref,
         Self::Argument,
         Self::Context,
-        Self::Task,
         Self::TaskId,
     ];
 
@@ -313,8 +313,11 @@ impl Param {
             Self::Arguments => "arguments",
             Self::Cursor => "cursor",
             Self::Uri => "uri",
-            Self::Level => "level",
             Self::RequestId => "requestId",
+            Self::InputResponses => "inputResponses",
+            Self::RequestState => "requestState",
+            Self::Task => "task",
+            Self::Level => "level",
             Self::Reason => "reason",
             Self::ProtocolVersion => "protocolVersion",
             Self::Capabilities => "capabilities",
@@ -323,13 +326,10 @@ impl Param {
             Self::Progress => "progress",
             Self::Total => "total",
             Self::Message => "message",
-            Self::InputResponses => "inputResponses",
-            Self::RequestState => "requestState",
             Self::Notifications => "notifications",
             Self::Ref => "ref",
             Self::Argument => "argument",
             Self::Context => "context",
-            Self::Task => "task",
             Self::TaskId => "taskId",
         }
     }
@@ -405,6 +405,9 @@ impl Span {
     }
 }
 
+/// How many members of `params` are those of calls: all up to [`Param::Task`].
+const CALLS: usize = Param::Task as usize + 1;
+
 /// The values of a message, by known key.
 #[derive(Clone, PartialEq)]
 pub(super) struct Spans {
@@ -412,7 +415,9 @@ pub(super) struct Spans {
     pub(super) meta: Span,
     pub(super) result: Span,
     pub(super) error: Span,
-    pub(super) param: [Span; Param::ALL.len()],
+    calls: [Span; CALLS],
+    /// Allocated only for messages that have such members: a message is moved about, and most are calls.
+    others: Option<Box<[Span; Param::ALL.len() - CALLS]>>,
     pub(super) member: [Span; Meta::ALL.len()],
 }
 
@@ -422,9 +427,24 @@ impl Spans {
         meta: Span::NONE,
         result: Span::NONE,
         error: Span::NONE,
-        param: [Span::NONE; Param::ALL.len()],
+        calls: [Span::NONE; CALLS],
+        others: None,
         member: [Span::NONE; Meta::ALL.len()],
     };
+
+    pub(super) fn set_param(&mut self, key: Param, span: Span) {
+        match (key as usize).checked_sub(CALLS) {
+            None => self.calls[key as usize] = span,
+            Some(at) => self.others.get_or_insert_default()[at] = span,
+        }
+    }
+
+    fn param(&self, key: Param) -> Span {
+        match (key as usize).checked_sub(CALLS) {
+            None => self.calls[key as usize],
+            Some(at) => self.others.as_ref().map_or(Span::NONE, |others| others[at]),
+        }
+    }
 }
 
 #[derive(Clone, PartialEq)]

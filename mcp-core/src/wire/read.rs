@@ -31,7 +31,7 @@ use keys::{Known, Top};
 ///
 /// A byte order mark in front is dropped. `limits` bounds depth, members, ids and batches; the length of the body is for the
 /// transport to bound while it arrives ([`Unread::too_long`]). Time and memory are linear in the body, and memory beside it is
-/// nearly none: a string id, members that the protocol does not define, and a stack of one byte per level of the deepest value.
+/// nearly none: a string id, members that are not those of a call, and a stack of one byte per level of the deepest value.
 ///
 /// # Errors
 ///

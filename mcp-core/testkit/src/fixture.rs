@@ -111,7 +111,7 @@ pub fn headers(message: &Value) -> Vec<(String, String)> {
     headers.extend(version.map(|version| ("mcp-protocol-version".to_owned(), version)));
     headers.extend(text(&message["method"]).map(|method| ("mcp-method".to_owned(), method)));
     let name = text(&params["name"]).or_else(|| text(&params["uri"]));
-    headers.extend(name.map(|name| ("mcp-name".to_owned(), name)));
+    headers.extend(name.map(|name| ("mcp-name".to_owned(), mcp_core::headers::encode(&name))));
     headers
 }
 

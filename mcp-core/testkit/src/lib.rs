@@ -6,6 +6,8 @@
 
 pub mod fixture;
 mod script;
+mod site;
 pub mod transcript;
 
 pub use script::{Script, Sent};
+pub use site::{Site, done};

@@ -248,6 +248,11 @@ impl<M: Machine> Script<M> {
         self.expected.expect("the machine named a stream")
     }
 
+    /// The stream that the machine named for the last message, if it did.
+    pub(crate) const fn expected(&self) -> Option<StreamId> {
+        self.expected
+    }
+
     fn drain(&mut self) {
         while let Some(output) = self.machine.poll_output() {
             match output {
@@ -290,7 +295,7 @@ impl<M: Machine> Script<M> {
         }
     }
 
-    fn remember(&mut self, message: &Value) {
+    pub(crate) fn remember(&mut self, message: &Value) {
         for message in message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice) {
             let meta = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
             let revision = if meta.is_null() { self.revision.as_str() } else { Revision::MODERN.as_str() };
@@ -324,7 +329,7 @@ impl Script<Session> {
     }
 }
 
-fn messages(reply: Option<Reply>, text: &str) -> Vec<Value> {
+pub(crate) fn messages(reply: Option<Reply>, text: &str) -> Vec<Value> {
     let parse = |text: &str| -> Value { serde_json::from_str(text).expect("everything that is sent is JSON") };
     match reply.map(|reply| reply.form) {
         Some(Form::Empty) => Vec::new(),

@@ -4,7 +4,6 @@ use serde::de::MapAccess;
 
 use super::Reader;
 use super::fields::{Fields, Level, Nested};
-use crate::wire::message::Span;
 use crate::wire::{Meta, Param};
 
 /// A member of the envelope that the protocol defines.
@@ -148,7 +147,9 @@ impl Known for Inner {
             Self::Leaf(param) => {
                 let (raw, span) = reader.leaf(map)?;
                 let absent = matches!(param, Param::Arguments | Param::Cursor) && raw == "null";
-                reader.spans.param[param as usize] = if absent { Span::NONE } else { span };
+                if !absent {
+                    reader.spans.set_param(param, span);
+                }
             }
         }
         Ok(())
