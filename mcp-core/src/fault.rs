@@ -100,7 +100,7 @@ impl Fault {
     #[must_use]
     pub fn with_data(mut self, data: impl Into<Box<str>>) -> Self {
         let data = data.into();
-        let valid = serde_json::from_str::<serde::de::IgnoredAny>(&data).is_ok() && !data.contains(['\n', '\r']);
+        let valid = serde_json::from_str::<serde::de::IgnoredAny>(&data).is_ok();
         self.data = Some(if valid { data } else { serde_json::Value::from(&*data).to_string().into() });
         self
     }

@@ -39,6 +39,8 @@ pub struct Session {
     untold: Option<Change>,
     /// The last time that the client or a call did something.
     active: Time,
+    /// Whether it was said, since then, that the session may sleep.
+    drowsy: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +77,7 @@ impl Session {
 
     fn with_kind(machine: MachineId, endpoint: Arc<Endpoint>, kind: SessionKind, phase: Phase, now: Time) -> Self {
         let desk = Desk::new(machine, endpoint, Clock::new(now), phase);
-        Self { desk, kind, principal: None, untold: None, active: now }
+        Self { desk, kind, principal: None, untold: None, active: now, drowsy: false }
     }
 
     /// Whether the caller is who opened the session. For anyone else it does not exist (HTTP-21).
@@ -263,7 +265,7 @@ impl Session {
                 Timer::Opening => return self.expire(),
                 timer => {
                     if matches!(timer, Timer::Call(_) | Timer::Question(_)) {
-                        self.active = self.desk.clock.now();
+                        self.acted();
                     }
                     if self.desk.tick(timer) {
                         return self.close(Close::Peer);
@@ -274,14 +276,12 @@ impl Session {
         if self.is_spent() {
             return self.end();
         }
-        let Some((at, timer)) = self.quiet() else { return };
-        match timer {
-            Timer::Idle if at <= self.desk.clock.now() => self.expire(),
-            Timer::Hibernate if at <= self.desk.clock.now() => {
-                self.desk.outputs.push(Output::Hibernate);
-                self.desk.timers.set(Timer::Hibernate, Time::MAX);
+        while let Some((_, timer)) = self.quiet().filter(|(at, _)| *at <= self.desk.clock.now()) {
+            if timer == Timer::Idle {
+                return self.expire();
             }
-            _ => {}
+            self.drowsy = true;
+            self.desk.outputs.push(Output::Hibernate);
         }
     }
 
@@ -293,8 +293,7 @@ impl Session {
         }
         let timing = self.desk.endpoint.timing();
         let idle = self.desk.calls.is_empty().then(|| (self.active.after(timing.idle), Timer::Idle));
-        let said = self.desk.timers.is_set(Timer::Hibernate);
-        let hibernate = timing.hibernate_after.filter(|_| !said).map(|span| (self.active.after(span), Timer::Hibernate));
+        let hibernate = timing.hibernate_after.filter(|_| !self.drowsy).map(|span| (self.active.after(span), Timer::Hibernate));
         idle.into_iter().chain(hibernate).min()
     }
 
@@ -304,9 +303,13 @@ impl Session {
     }
 
     fn touch(&mut self) {
-        self.active = self.desk.clock.now();
-        self.desk.timers.stop(Timer::Hibernate);
+        self.acted();
         self.desk.timers.stop(Timer::Opening);
+    }
+
+    fn acted(&mut self) {
+        self.active = self.desk.clock.now();
+        self.drowsy = false;
     }
 
     fn expire(&mut self) {
@@ -423,7 +426,7 @@ impl Machine for Session {
             Input::Detach { stream } => self.detach(stream),
             Input::Note { call, note } => self.desk.note(call, &note),
             Input::Done { ticket, outcome } => {
-                self.active = self.desk.clock.now();
+                self.acted();
                 self.desk.done(&ticket, outcome);
                 if self.is_spent() {
                     self.end();
@@ -451,8 +454,7 @@ impl Machine for Session {
     }
 
     fn deadline(&self) -> Option<(Time, Timer)> {
-        let named = self.desk.timers.next().filter(|(at, _)| *at < Time::MAX);
-        named.into_iter().chain(self.quiet()).min()
+        self.desk.timers.next().into_iter().chain(self.quiet()).min()
     }
 
     fn gate(&self) -> Gate {

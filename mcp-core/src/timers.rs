@@ -49,10 +49,6 @@ impl Timers {
         self.0.clear();
     }
 
-    pub(crate) fn is_set(&self, timer: Timer) -> bool {
-        self.0.iter().any(|(_, name)| *name == timer)
-    }
-
     /// The soonest deadline; of two at once the lesser [`Timer`], so that replay is exact.
     pub(crate) fn next(&self) -> Option<(Time, Timer)> {
         self.0.iter().copied().min()

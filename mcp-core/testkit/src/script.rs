@@ -39,7 +39,10 @@ pub struct Script<M> {
     ended: Vec<StreamId>,
     expected: Option<StreamId>,
     asked: HashMap<String, (String, String)>,
-    revision: Revision,
+    /// The revision of the legacy conversation, once it is known.
+    legacy: Option<Revision>,
+    /// Whether a version in `_meta` means anything to the server.
+    modern: bool,
     holding: bool,
 }
 
@@ -108,7 +111,8 @@ impl<M: Machine> Script<M> {
             ended: Vec::new(),
             expected: None,
             asked: HashMap::new(),
-            revision: Revision::MODERN,
+            legacy: None,
+            modern: true,
             holding: false,
         }
     }
@@ -116,7 +120,14 @@ impl<M: Machine> Script<M> {
     /// The same, where messages are to be taken for legacy ones of that revision unless they carry a version.
     #[must_use]
     pub fn speaking(mut self, revision: Revision) -> Self {
-        self.revision = revision;
+        self.legacy = (revision != Revision::MODERN).then_some(revision);
+        self
+    }
+
+    /// The same, of a server that serves no modern revision if `modern` is false.
+    #[must_use]
+    pub(crate) fn of_a_server_that_is(mut self, modern: bool) -> Self {
+        self.modern = modern;
         self
     }
 
@@ -298,18 +309,23 @@ impl<M: Machine> Script<M> {
     pub(crate) fn remember(&mut self, message: &Value) {
         for message in message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice) {
             let meta = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
-            let revision = if meta.is_null() { self.revision.as_str() } else { Revision::MODERN.as_str() };
+            let legacy = self.legacy.unwrap_or(Revision::NEWEST_LEGACY);
+            let revision = if meta.is_null() || !self.modern { legacy } else { Revision::MODERN }.as_str();
             let method = message["method"].as_str().unwrap_or_default();
             self.asked.insert(message["id"].to_string(), (method.to_owned(), revision.to_owned()));
         }
     }
 
-    fn write_down(&self, message: &Value) {
+    fn write_down(&mut self, message: &Value) {
+        if let Some(agreed) = message["result"]["protocolVersion"].as_str().and_then(Revision::parse) {
+            self.legacy = Some(agreed);
+            return transcript::write(agreed.as_str(), Some("initialize"), message);
+        }
         let asked = self.asked.get(&message["id"].to_string());
         let is_response = message.get("method").is_none();
         let (answers, revision) = match asked.filter(|_| is_response) {
             Some((method, revision)) => (Some(method.as_str()), revision.as_str()),
-            None => (None, self.revision.as_str()),
+            None => (None, self.legacy.unwrap_or(Revision::MODERN).as_str()),
         };
         transcript::write(revision, answers, message);
     }
@@ -322,7 +338,6 @@ impl Script<Session> {
     ///
     /// If the machine refuses.
     pub fn open(&mut self, revision: Revision, capabilities: &Value) {
-        self.revision = revision;
         let sent = self.send(&fixture::initialize(revision.as_str(), capabilities));
         assert_eq!(sent.one()["result"]["protocolVersion"], revision.as_str());
         assert_eq!(self.send(&fixture::initialized()).status(), 202);

@@ -199,7 +199,7 @@ impl Site {
     }
 
     fn script<M: mcp_core::Machine>(&self, machine: M, revision: Revision) -> Script<M> {
-        let mut script = Script::new(machine).speaking(revision);
+        let mut script = Script::new(machine).speaking(revision).of_a_server_that_is(self.endpoint.modern());
         (script.now, script.caller, script.view) = (self.now, self.caller.clone(), self.view.clone());
         script
     }
