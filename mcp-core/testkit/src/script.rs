@@ -10,7 +10,7 @@ use mcp_core::{
 };
 use serde_json::Value;
 
-use crate::{fixture, transcript};
+use crate::{fixture, transcript, types};
 
 /// A client, its machine, and everything that came out of it.
 #[derive(Debug)]
@@ -327,6 +327,9 @@ impl<M: Machine> Script<M> {
             Some((method, revision)) => (Some(method.as_str()), revision.as_str()),
             None => (None, self.legacy.unwrap_or(Revision::MODERN).as_str()),
         };
+        if revision == Revision::MODERN.as_str() {
+            types::check(answers, message);
+        }
         transcript::write(revision, answers, message);
     }
 }
