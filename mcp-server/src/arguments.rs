@@ -1,0 +1,74 @@
+//! How a tool's code gets its arguments: as a type of its own, read once from the bytes of the request.
+
+use bytes::Bytes;
+use mcp_core::answer::ToolAnswer;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::check::{self, Violation};
+use crate::schema;
+
+/// What a tool's code may take as its arguments: any type that derives `serde::Deserialize` and `schemars::JsonSchema`,
+/// and for schemas given as data, `serde_json::Value`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a tool's arguments",
+    note = "derive `serde::Deserialize` and `schemars::JsonSchema` for it; it must own its data"
+)]
+pub trait Arguments: Sized + Send + 'static {
+    #[doc(hidden)]
+    fn schema() -> Value;
+
+    /// Reads them; the error is the first that was met.
+    #[doc(hidden)]
+    fn read(sent: &[u8]) -> Result<Self, serde_json::Error>;
+
+    /// Where reading fails, and why.
+    #[doc(hidden)]
+    fn locate(sent: &[u8]) -> Option<(String, String)>;
+}
+
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Arguments for T {
+    fn schema() -> Value {
+        schema::input::<T>()
+    }
+
+    fn read(sent: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(sent)
+    }
+
+    fn locate(sent: &[u8]) -> Option<(String, String)> {
+        let error = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(sent)).err()?;
+        let path = match error.path().to_string() {
+            root if root == "." => String::new(),
+            path => path,
+        };
+        Some((path, error.inner().to_string()))
+    }
+}
+
+/// The answer to arguments that the tool's type refused: everything that is wrong, so that one more try is enough (TOOL-9).
+pub(crate) fn refused<A: Arguments>(tool: &str, schema: &Value, sent: &Bytes) -> ToolAnswer {
+    let mut found = match serde_json::from_slice::<Value>(sent) {
+        Ok(value) => check::violations(schema, &value),
+        Err(_) => Vec::new(),
+    };
+    // A rule of the type that its schema does not tell.
+    if found.is_empty() {
+        let (path, fault) = A::locate(sent).unwrap_or_default();
+        // serde_json counts columns of a text that the model has never seen.
+        let fault = fault.rsplit_once(" at line ").map_or(&*fault, |(fault, _)| fault);
+        found.push(Violation { path: check::clean(&path), fault: check::clean(fault) });
+    }
+    ToolAnswer::error(check::report(tool, &found))
+}
+
+/// The answer to anything but an empty object, where the schema lets nothing else in (case 56).
+pub(crate) fn not_nothing(tool: &str, schema: &Value, sent: &Bytes) -> Option<ToolAnswer> {
+    if &**sent == b"{}" {
+        return None;
+    }
+    let value: Value = serde_json::from_slice(sent).unwrap_or_default();
+    let found = check::violations(schema, &value);
+    (!found.is_empty()).then(|| ToolAnswer::error(check::report(tool, &found)))
+}

@@ -1,0 +1,338 @@
+//! From a closure to a call that runs: reading arguments, containing panics, settling what is returned.
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mcp_core::Outcome;
+use mcp_core::answer::{Answer, ToolAnswer};
+use mcp_core::drive::Running;
+use mcp_core::fault::Fault;
+use pin_project_lite::pin_project;
+use serde_json::Value;
+
+use crate::answer::{IntoAnswer, ToolError};
+use crate::arguments::{self, Arguments};
+use crate::check;
+use crate::ctx::Ctx;
+use crate::schema;
+use crate::validate::Validator;
+
+/// The code of a tool: a closure or function that takes nothing, the arguments, the [`Ctx`], or both, and returns what
+/// [`IntoAnswer`] knows, at once or as a future.
+///
+/// `M` says which of these it is, and is always inferred.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the code of a tool",
+    label = "takes or returns something that a tool cannot",
+    note = "it may take nothing, `(arguments)`, `(Ctx)` or `(Ctx, arguments)`; name the types, as in `|arguments: Echo|`",
+    note = "arguments are a type that derives `serde::Deserialize` and `schemars::JsonSchema`",
+    note = "it may return text, numbers, `()`, content, `Json<T>`, a `Result` of these, or a `Send` future of one"
+)]
+pub trait ToolFn<M>: Send + Sync + 'static {
+    #[doc(hidden)]
+    fn input() -> Value;
+
+    #[doc(hidden)]
+    fn output() -> Option<Value>;
+
+    #[doc(hidden)]
+    fn into_code(self, place: Place) -> Code;
+}
+
+/// Marks code that returns its answer at once.
+#[derive(Debug)]
+pub struct Plain<M>(std::marker::PhantomData<M>);
+
+/// Marks code that returns a future.
+#[derive(Debug)]
+pub struct Later<M>(std::marker::PhantomData<M>);
+
+/// Where plain code runs.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Where the request is handled: for code that does not block.
+    Here,
+    /// On a pool of threads.
+    #[cfg(feature = "tokio")]
+    Pool,
+}
+
+/// A tool's code, its types erased.
+#[doc(hidden)]
+pub struct Code(Box<Erased>);
+
+type Erased = dyn Fn(Ctx, &Arc<Entry>) -> Running + Send + Sync;
+
+impl Code {
+    fn new(run: impl Fn(Ctx, &Arc<Entry>) -> Running + Send + Sync + 'static) -> Self {
+        Self(Box::new(run))
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Code(..)")
+    }
+}
+
+/// A tool as it is called.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) name: Box<str>,
+    /// What was published, for saying what is wrong with arguments.
+    pub(crate) schema: Value,
+    /// For a schema given as data: what enforces it.
+    pub(crate) input: Option<Validator>,
+    /// For an output schema given as data: what enforces it.
+    pub(crate) output: Option<Validator>,
+    /// Whether it takes an empty object only.
+    pub(crate) nothing: bool,
+    pub(crate) code: Code,
+}
+
+impl Entry {
+    pub(crate) fn new(
+        name: &str,
+        schema: Value,
+        input: Option<Validator>,
+        output: Option<Validator>,
+        code: Code,
+    ) -> Self {
+        let nothing = input.is_none() && schema::is_nothing(&schema);
+        Self { name: name.into(), schema, input, output, nothing, code }
+    }
+
+    /// Runs the code once, as far as it goes without waiting.
+    pub(crate) fn call(self: &Arc<Self>, ctx: Ctx) -> Running {
+        contain(|| match self.refused(&ctx) {
+            Some(answer) => complete(answer),
+            None => (self.code.0)(ctx, self),
+        })
+        .unwrap_or_else(|panic| Running::Done(self.panicked(&*panic)))
+    }
+
+    /// The answer to arguments that the published schema does not let in, for what no type enforces.
+    fn refused(&self, ctx: &Ctx) -> Option<ToolAnswer> {
+        if self.nothing {
+            return arguments::not_nothing(&self.name, &self.schema, ctx.arguments());
+        }
+        let validator = self.input.as_ref()?;
+        let found = match serde_json::from_slice(ctx.arguments()) {
+            Ok(value) => validator.violations(&value),
+            Err(error) => vec![check::Violation { path: String::new(), fault: check::clean(&error.to_string()) }],
+        };
+        (!found.is_empty()).then(|| ToolAnswer::error(check::report(&self.name, &found)))
+    }
+
+    fn settle(&self, result: Result<ToolAnswer, ToolError>) -> Outcome {
+        match result.or_else(|error| error.settle(&self.name)) {
+            Ok(answer) => match self.broken_promise(&answer) {
+                Some(fault) => Outcome::Fail(fault),
+                None => Outcome::Complete(Answer::Tool(answer)),
+            },
+            Err(fault) => Outcome::Fail(fault),
+        }
+    }
+
+    /// What is sent in place of an answer that the output schema does not allow (TOOL-11). A typed result keeps its promise
+    /// by derivation, and an error promises nothing.
+    fn broken_promise(&self, answer: &ToolAnswer) -> Option<Fault> {
+        let validator = self.output.as_ref().filter(|_| !answer.is_error)?;
+        let violations = match answer.structured.as_deref().map(serde_json::from_slice) {
+            Some(Ok(value)) => validator.violations(&value),
+            Some(Err(_)) => vec![check::Violation { path: String::new(), fault: "is not JSON".into() }],
+            None => vec![check::Violation { path: String::new(), fault: "there is no structured result".into() }],
+        };
+        if violations.is_empty() {
+            return None;
+        }
+        tracing::error!(tool = &*self.name, ?violations, "a result breaks the tool's output schema");
+        Some(Fault::internal("Internal error: the tool's result does not match its output schema"))
+    }
+
+    /// To the log goes what the panic said; to the peer, that there was one (TOOL-10).
+    fn panicked(&self, panic: &(dyn Any + Send)) -> Outcome {
+        let said = panic.downcast_ref::<&str>().copied();
+        let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)");
+        tracing::error!(tool = &*self.name, panic = check::clean(said), "a tool panicked");
+        Outcome::Fail(Fault::internal("Internal error: the tool panicked"))
+    }
+
+    fn now<R: IntoAnswer>(&self, result: R) -> Running {
+        Running::Done(self.settle(result.into_answer()))
+    }
+
+    fn later<F>(self: &Arc<Self>, future: F) -> Running
+    where
+        F: Future<Output: IntoAnswer> + Send + 'static,
+    {
+        Running::Later(Box::pin(Contained { future: Some(future), entry: Arc::clone(self) }))
+    }
+
+    /// Runs plain code elsewhere. Once it has begun it cannot be dropped, only asked to stop ([`Ctx::is_cancelled`]).
+    #[cfg(feature = "tokio")]
+    fn on_pool<R: IntoAnswer>(self: &Arc<Self>, run: impl FnOnce() -> R + Send + 'static) -> Running {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            tracing::error!(
+                tool = &*self.name,
+                "blocking code needs a tokio runtime around the server, and there is none"
+            );
+            return Running::Done(Outcome::Fail(Fault::internal("Internal error: the tool could not be run")));
+        };
+        let entry = Arc::clone(self);
+        let task = runtime.spawn_blocking(move || {
+            contain(|| entry.settle(run().into_answer())).unwrap_or_else(|panic| entry.panicked(&*panic))
+        });
+        Running::Later(Box::pin(OnPool(task)))
+    }
+}
+
+fn complete(answer: ToolAnswer) -> Running {
+    Running::Done(Outcome::Complete(Answer::Tool(answer)))
+}
+
+/// Foreign code shares nothing with the library but its arguments, so a panic of it leaves nothing half done here.
+fn contain<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
+    catch_unwind(AssertUnwindSafe(run))
+}
+
+pin_project! {
+    /// A tool's future whose panics stay within: also those of its destructors, when it ends or is cancelled.
+    struct Contained<F> {
+        #[pin]
+        future: Option<F>,
+        entry: Arc<Entry>,
+    }
+
+    impl<F> PinnedDrop for Contained<F> {
+        fn drop(this: Pin<&mut Self>) {
+            let mut this = this.project();
+            if let Err(panic) = contain(|| this.future.set(None)) {
+                this.entry.panicked(&*panic);
+            }
+        }
+    }
+}
+
+impl<F: Future<Output: IntoAnswer>> Future for Contained<F> {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let mut this = self.project();
+        let entry = &*this.entry;
+        let polled = contain(|| match this.future.as_mut().as_pin_mut() {
+            Some(future) => future.poll(cx).map(|result| entry.settle(result.into_answer())),
+            None => Poll::Pending,
+        });
+        let outcome = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(outcome)) => outcome,
+            Err(panic) => entry.panicked(&*panic),
+        };
+        if let Err(panic) = contain(|| this.future.set(None)) {
+            entry.panicked(&*panic);
+        }
+        Poll::Ready(outcome)
+    }
+}
+
+/// A task on the pool. Dropped before a thread took it up, it never runs.
+#[cfg(feature = "tokio")]
+struct OnPool(tokio::task::JoinHandle<Outcome>);
+
+#[cfg(feature = "tokio")]
+impl Future for OnPool {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        // Panics are contained in the task, so what ends it early is the end of its runtime.
+        let ended = || Outcome::Fail(Fault::internal("Internal error: the server is shutting down"));
+        Pin::new(&mut self.0).poll(cx).map(|joined| joined.unwrap_or_else(|_| ended()))
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Drop for OnPool {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// One way to write a tool's code, plain and as a future: its marker, its parameters, and how they are come by.
+macro_rules! form {
+    ($marker:ty, ($($param:ty),*), [$($arguments:ident)?], |$ctx:ident, $sent:ident| ($($value:expr),*)) => {
+        impl<F, R $(, $arguments)?> ToolFn<Plain<$marker>> for F
+        where
+            F: Fn($($param),*) -> R + Send + Sync + 'static,
+            R: IntoAnswer,
+            $($arguments: Arguments,)?
+        {
+            fn input() -> Value {
+                form!(@schema $($arguments)?)
+            }
+
+            fn output() -> Option<Value> {
+                R::output_schema()
+            }
+
+            fn into_code(self, place: Place) -> Code {
+                match place {
+                    Place::Here => Code::new(move |$ctx, entry| {
+                        $(let $sent = form!(@read $arguments, $ctx, entry);)?
+                        entry.now(self($($value),*))
+                    }),
+                    #[cfg(feature = "tokio")]
+                    Place::Pool => {
+                        let code = Arc::new(self);
+                        Code::new(move |$ctx, entry| {
+                            $(let $sent = form!(@read $arguments, $ctx, entry);)?
+                            let code = Arc::clone(&code);
+                            entry.on_pool(move || code($($value),*))
+                        })
+                    }
+                }
+            }
+        }
+
+        impl<F, T $(, $arguments)?> ToolFn<Later<$marker>> for F
+        where
+            F: Fn($($param),*) -> T + Send + Sync + 'static,
+            T: Future<Output: IntoAnswer> + Send + 'static,
+            $($arguments: Arguments,)?
+        {
+            fn input() -> Value {
+                form!(@schema $($arguments)?)
+            }
+
+            fn output() -> Option<Value> {
+                <T::Output as IntoAnswer>::output_schema()
+            }
+
+            fn into_code(self, _: Place) -> Code {
+                Code::new(move |$ctx, entry| {
+                    $(let $sent = form!(@read $arguments, $ctx, entry);)?
+                    entry.later(self($($value),*))
+                })
+            }
+        }
+    };
+    (@schema) => { schema::nothing() };
+    (@schema $arguments:ident) => { $arguments::schema() };
+    (@read $arguments:ident, $ctx:ident, $entry:ident) => {
+        match $arguments::read($ctx.arguments()) {
+            Ok(arguments) => arguments,
+            Err(_) => return complete(arguments::refused::<$arguments>(&$entry.name, &$entry.schema, $ctx.arguments())),
+        }
+    };
+}
+
+form!((), (), [], |_ctx, _sent| ());
+form!((A,), (A), [A], |ctx, sent| (sent));
+form!(Ctx, (Ctx), [], |ctx, _sent| (ctx));
+form!((Ctx, A), (Ctx, A), [A], |ctx, sent| (ctx, sent));

@@ -1,0 +1,108 @@
+//! What a running tool knows of its call, and how it speaks meanwhile.
+
+use bytes::Bytes;
+use mcp_core::drive::Link;
+use mcp_core::{Ability, Call, CallId, Caller, Kind, Level, Note, Peer, Time};
+use serde::Serialize;
+
+/// One run of one tool: who asks, what was sent, and a way to report on it. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Ctx {
+    call: Call,
+    link: Link,
+}
+
+impl Ctx {
+    pub(crate) const fn new(call: Call, link: Link) -> Self {
+        Self { call, link }
+    }
+
+    /// Tells how far the work is: `done` of `total`, and in words. Sent if the client asked for it and `done` has grown;
+    /// a slow client gets the latest only.
+    pub fn progress<'a>(&self, done: f64, total: impl Into<Option<f64>>, message: impl Into<Option<&'a str>>) {
+        // Nobody listens in most calls, and those pay nothing.
+        if self.call.progress {
+            let message = message.into().map(Into::into);
+            self.link.note(Note::Progress { progress: done, total: total.into(), message });
+        }
+    }
+
+    /// Whether anybody waits for progress.
+    #[must_use]
+    pub const fn wants_progress(&self) -> bool {
+        self.call.progress
+    }
+
+    /// Logs to the client, if it wants messages of that level: any value that serde can write, most simply a text.
+    ///
+    /// The server must offer logging: see [`Tool::logs`](crate::Tool::logs). For the server's own log use `tracing`.
+    pub fn log(&self, level: Level, data: impl Serialize) {
+        self.note_log(level, None, &data);
+    }
+
+    /// The same under the name of a part of the server.
+    pub fn log_as(&self, logger: &str, level: Level, data: impl Serialize) {
+        self.note_log(level, Some(logger), &data);
+    }
+
+    /// Whether nobody waits for the answer any more. Asynchronous code is dropped then and need not ask; code that blocks
+    /// should ask now and then, and return.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.link.is_abandoned()
+    }
+
+    /// Who asks.
+    #[must_use]
+    pub const fn caller(&self) -> &Caller {
+        &self.call.caller
+    }
+
+    /// What the client is and can do.
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        &self.call.peer
+    }
+
+    /// Whether the client declared that it can do this.
+    #[must_use]
+    pub fn client_can(&self, ability: Ability) -> bool {
+        self.call.peer.capabilities.has(ability)
+    }
+
+    /// The request's `_meta`: JSON text of an object, or empty.
+    #[must_use]
+    pub const fn meta(&self) -> &Bytes {
+        &self.call.meta
+    }
+
+    /// The arguments as they were sent: JSON text of an object.
+    #[must_use]
+    pub fn arguments(&self) -> &Bytes {
+        static NONE: Bytes = Bytes::from_static(b"{}");
+        match &self.call.kind {
+            Kind::Tool { arguments, .. } => arguments,
+            _ => &NONE,
+        }
+    }
+
+    /// The call's name, unique within its conversation.
+    #[must_use]
+    pub const fn id(&self) -> CallId {
+        self.call.id
+    }
+
+    /// When the call will be given up, if ever.
+    #[must_use]
+    pub const fn deadline(&self) -> Option<Time> {
+        self.call.deadline
+    }
+
+    fn note_log(&self, level: Level, logger: Option<&str>, data: &impl Serialize) {
+        // What cannot be written as JSON is a defect of the tool, and no reason to fail its call.
+        match serde_json::to_string(data) {
+            Ok(data) => self.link.note(Note::Log { level, logger: logger.map(Into::into), data: data.into() }),
+            Err(error) => tracing::warn!(%error, "a log message for the client could not be written as JSON"),
+        }
+    }
+}

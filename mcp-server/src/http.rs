@@ -1,0 +1,270 @@
+//! Serving Streamable HTTP: on a port of its own, or as a service within another server.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Poll;
+
+use mcp_core::answer::Implementation;
+use mcp_core::catalog::{Catalog, Defect, View};
+use mcp_core::drive::{Handler, Link, Running};
+use mcp_core::fault::Fault;
+use mcp_core::{Call, Caller, Endpoint, Outcome};
+use mcp_transport_http::{Builder, McpService, TokioRuntime};
+use tokio::net::ToSocketAddrs;
+
+use crate::error::{BuildError, Result};
+use crate::server::{App, Server};
+
+pub use mcp_transport_http::{Body, Responding};
+
+/// What was said about HTTP, to be repeated to the adapter's builder.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Http(Vec<Setting>);
+
+#[derive(Clone, Debug)]
+enum Setting {
+    Path(Box<str>),
+    Host(Box<str>),
+    AnyHost,
+    Origin(Box<str>),
+    AnyOrigin,
+    Cors,
+}
+
+impl Http {
+    /// What is wrong with the settings.
+    pub(crate) fn defects(&self) -> Vec<Defect> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let defect = |message: &str| Defect { entry: "http".into(), rule: "HTTP-2", message: message.into() };
+        let built = Trial::new().map(|trial| self.apply(McpService::builder(trial)).build(TokioRuntime));
+        match built {
+            Some(Err(error)) => error.mistakes().map(defect).collect(),
+            Some(Ok(_)) | None => Vec::new(),
+        }
+    }
+
+    fn apply(&self, builder: Builder) -> Builder {
+        self.0.iter().fold(builder, |builder, setting| match setting {
+            Setting::Path(path) => builder.path(path),
+            Setting::Host(host) => builder.allow_host(host),
+            Setting::AnyHost => builder.allow_any_host(),
+            Setting::Origin(origin) => builder.allow_origin(origin),
+            Setting::AnyOrigin => builder.allow_any_origin(),
+            Setting::Cors => builder.cors(),
+        })
+    }
+}
+
+impl Server {
+    /// The path of the HTTP endpoint. Default: `/mcp`.
+    pub fn http_path(self, path: impl AsRef<str>) -> Self {
+        self.http(Setting::Path(path.as_ref().into()))
+    }
+
+    /// Answers to one more host over HTTP, as `mcp.example.com` or `mcp.example.com:8443`. Other than loopback names are
+    /// refused otherwise, so that no web page can reach a local server by a name of its own (HTTP-2).
+    pub fn allow_host(self, host: impl AsRef<str>) -> Self {
+        self.http(Setting::Host(host.as_ref().into()))
+    }
+
+    /// Answers to any host: for a server behind a proxy that checks it.
+    pub fn allow_any_host(self) -> Self {
+        self.http(Setting::AnyHost)
+    }
+
+    /// Answers to web pages of one more origin, as `https://app.example.com`. Others than those of loopback hosts are refused
+    /// otherwise (HTTP-2).
+    pub fn allow_origin(self, origin: impl AsRef<str>) -> Self {
+        self.http(Setting::Origin(origin.as_ref().into()))
+    }
+
+    /// Answers to web pages of any origin.
+    pub fn allow_any_origin(self) -> Self {
+        self.http(Setting::AnyOrigin)
+    }
+
+    /// Lets web pages of the allowed origins read the answers (HTTP-13). Off by default.
+    pub fn cors(self) -> Self {
+        self.http(Setting::Cors)
+    }
+
+    /// Builds the server and serves HTTP: see [`App::serve_http`].
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be built, or the address cannot be listened on.
+    pub async fn serve_http(self, address: impl ToSocketAddrs + fmt::Display) -> Result<()> {
+        self.build()?.serve_http(address).await
+    }
+
+    fn http(mut self, setting: Setting) -> Self {
+        self.http.0.push(setting);
+        self
+    }
+}
+
+impl App {
+    /// Serves `http://<address>/mcp` until SIGTERM or Ctrl-C; see [`HttpServer::serve`].
+    ///
+    /// # Errors
+    ///
+    /// If the address cannot be listened on; the text says what to do.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime with IO and time.
+    pub async fn serve_http(self, address: impl ToSocketAddrs + fmt::Display) -> Result<()> {
+        self.bind_http(address).await?.serve().await
+    }
+
+    /// Listens on that address. Clients can connect from then on, and are served once [`HttpServer::serve`] runs.
+    ///
+    /// `127.0.0.1` reaches this machine only, `0.0.0.0` all there are (HTTP-3); port 0 is any free one, which
+    /// [`HttpServer::local_addr`] tells.
+    ///
+    /// # Errors
+    ///
+    /// If the address cannot be listened on; the text says what to do.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime with IO.
+    pub async fn bind_http(self, address: impl ToSocketAddrs + fmt::Display) -> Result<HttpServer> {
+        let server = mcp_transport_http::Server::bind(address, self.http_service()?).await?;
+        Ok(HttpServer(server))
+    }
+
+    /// The server as a [`tower_service::Service`](mcp_transport_http::McpService) for axum, hyper and whatever else takes one,
+    /// within a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// None that [`Server::build`] would not have found.
+    pub fn http_service(&self) -> Result<McpService, BuildError> {
+        let builder = self.http().apply(McpService::builder(self.clone()));
+        builder.build(TokioRuntime).map_err(|_| BuildError::new(self.http().defects()))
+    }
+}
+
+/// A server that listens.
+#[derive(Debug)]
+#[must_use = "nobody is served before `serve`"]
+pub struct HttpServer(mcp_transport_http::Server);
+
+impl HttpServer {
+    /// Where it listens.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not say.
+    pub fn local_addr(&self) -> Result<SocketAddr> {
+        Ok(self.0.local_addr()?)
+    }
+
+    /// Serves until SIGTERM or Ctrl-C. Running calls have 5 s to end then, and open streams end; a second signal cuts that
+    /// short.
+    ///
+    /// # Errors
+    ///
+    /// None at present.
+    pub async fn serve(self) -> Result<()> {
+        let mut signals = Signals::listen();
+        let (stopped, stop) = tokio::sync::oneshot::channel::<()>();
+        let serving = self.serve_until(async {
+            // An error is the sender's end, and so the end of this future as well.
+            let _ = stop.await;
+        });
+        let mut serving = std::pin::pin!(serving);
+        let mut stopped = Some(stopped);
+        poll_fn(|cx| {
+            while signals.poll(cx).is_ready() {
+                match stopped.take() {
+                    Some(stopped) => drop(stopped),
+                    None => return Poll::Ready(Ok(())),
+                }
+            }
+            serving.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    /// Serves until the signal is ready. Running calls have 5 s to end then, and open streams end.
+    ///
+    /// # Errors
+    ///
+    /// None at present.
+    pub async fn serve_until(self, signal: impl Future<Output = ()>) -> Result<()> {
+        Ok(self.0.run_until(signal).await?)
+    }
+}
+
+/// Being asked to stop. A signal that cannot be listened to keeps its usual effect.
+struct Signals {
+    #[cfg(unix)]
+    kinds: Vec<tokio::signal::unix::Signal>,
+    #[cfg(windows)]
+    kinds: Vec<tokio::signal::windows::CtrlC>,
+}
+
+impl Signals {
+    #[cfg(unix)]
+    fn listen() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kinds = [SignalKind::terminate(), SignalKind::interrupt()];
+        Self { kinds: kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect() }
+    }
+
+    #[cfg(windows)]
+    fn listen() -> Self {
+        Self { kinds: tokio::signal::windows::ctrl_c().into_iter().collect() }
+    }
+
+    #[cfg(not(any(unix, windows)))]
+    const fn listen() -> Self {
+        Self {}
+    }
+
+    #[cfg(any(unix, windows))]
+    fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<()> {
+        match self.kinds.iter_mut().any(|kind| kind.poll_recv(cx).is_ready()) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+
+    #[cfg(not(any(unix, windows)))]
+    fn poll(&mut self, _: &mut std::task::Context<'_>) -> Poll<()> {
+        Poll::Pending
+    }
+}
+
+/// A server without anything, to try settings on while the real one may have defects of its own.
+struct Trial {
+    endpoint: Arc<Endpoint>,
+    view: View,
+}
+
+impl Trial {
+    fn new() -> Option<Self> {
+        let endpoint = Endpoint::builder(Implementation::new("trial", "0")).build().ok()?;
+        Some(Self { endpoint, view: View::all(Catalog::builder().build().ok()?) })
+    }
+}
+
+impl Handler for Trial {
+    fn endpoint(&self) -> &Arc<Endpoint> {
+        &self.endpoint
+    }
+
+    fn view(&self, _: &Caller) -> View {
+        self.view.clone()
+    }
+
+    fn call(&self, _: Call, _: Link) -> Running {
+        Running::Done(Outcome::Fail(Fault::internal("Internal error: nothing is served here")))
+    }
+}

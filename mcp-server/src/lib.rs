@@ -1,0 +1,66 @@
+//! Model Context Protocol servers in a few lines.
+//!
+//! ```no_run
+//! use mcp_server::{Server, Tool};
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Hello {
+//!     /// Person's name
+//!     name: String,
+//! }
+//!
+//! # #[cfg(feature = "http")]
+//! #[tokio::main]
+//! async fn main() -> mcp_server::Result<()> {
+//!     let hello = Tool::new("hello").description("Say hello.").run(async |args: Hello| format!("Hello, {}!", args.name));
+//!     Server::new("my-app", "1.0.0").tool(hello).serve_http("127.0.0.1:8000").await
+//! }
+//! # #[cfg(not(feature = "http"))]
+//! # fn main() {}
+//! ```
+//!
+//! One server speaks all five revisions of the protocol, over Streamable HTTP and stdio.
+//!
+//! - [`Server`] collects, checks and serves; [`App`] is what it builds, a [`Handler`](mcp_core::drive::Handler) for any
+//!   adapter of `mcp-core`.
+//! - [`Tool`] is a name, what clients see, and code. Its arguments are a type, and the schema is derived from it; or a schema
+//!   as data.
+//! - [`Ctx`] reports progress, logs to the client, and knows who asks.
+//! - [`Json`] returns a structured result; [`ToolError`] tells what a model may read of an error.
+//!
+//! Logs go to `tracing`; the library installs no subscriber, and never logs what a message says.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod arguments;
+mod check;
+mod code;
+mod ctx;
+mod error;
+#[cfg(feature = "http")]
+pub mod http;
+mod schema;
+mod seal;
+mod server;
+#[cfg(feature = "stdio")]
+mod stdio;
+mod tool;
+mod validate;
+
+pub use answer::{IntoAnswer, IntoToolError, Json, ToolError};
+pub use arguments::Arguments;
+pub use code::ToolFn;
+pub use ctx::Ctx;
+pub use error::{BuildError, Error, Result};
+pub use seal::Keys;
+pub use server::{App, Server};
+pub use tool::Tool;
+
+pub use mcp_core::answer::{Annotations, Content, Icon, Link, Role, Theme, ToolAnswer};
+pub use mcp_core::catalog::Defect;
+pub use mcp_core::policy::{Limits, Policy, Seal, Timing};
+pub use mcp_core::{Ability, Caller, Code, Fault, Level, Peer, Revision, Span};
+pub use schemars;

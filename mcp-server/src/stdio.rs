@@ -1,0 +1,52 @@
+//! Serving standard input and output.
+
+use std::sync::Arc;
+
+use mcp_core::Event;
+use mcp_transport_stdio::{Connection, Ended};
+
+use crate::error::{Error, Result};
+use crate::server::{App, Server};
+
+impl Server {
+    /// Builds the server and serves standard input and output: see [`App::serve_stdio`].
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be built, or reading or writing fails.
+    pub async fn serve_stdio(self) -> Result<()> {
+        self.build()?.serve_stdio().await
+    }
+}
+
+impl App {
+    /// Serves standard input and output until the input ends, SIGTERM or Ctrl-C.
+    ///
+    /// Standard output belongs to the protocol then: no `println!` (STDIO-1).
+    ///
+    /// # Errors
+    ///
+    /// If reading or writing fails for another reason than that the client has gone.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub async fn serve_stdio(self) -> Result<()> {
+        let connection = Connection::tokio(Arc::new(self)).on_event(log);
+        match connection.stdio().await {
+            Ok(Ended::EndOfInput | Ended::Shutdown) => tracing::debug!("stdio ended"),
+            Ok(ended) => tracing::debug!(?ended, "stdio ended early"),
+            Err(error) => return Err(Error::io("cannot go on over stdio", error)),
+        }
+        Ok(())
+    }
+}
+
+/// What an operator may want to know. A peer can cause any number of these, so none is louder than `debug`, but for what
+/// the server's own code is late with.
+fn log(event: Event) {
+    match event {
+        Event::TimedOut(call) => tracing::warn!(?call, "a call ran for too long"),
+        event => tracing::debug!(?event, "stdio"),
+    }
+}

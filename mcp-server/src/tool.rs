@@ -1,0 +1,306 @@
+//! A tool: what clients see of it, and the code that runs.
+
+use std::fmt;
+
+use mcp_core::answer::Icon;
+use mcp_core::catalog::{self, Defect, Handle, ToolAnnotations};
+use mcp_core::fault::reflect;
+use mcp_core::{Ability, Capabilities};
+use serde_json::Value;
+
+#[cfg(feature = "tokio")]
+use crate::code::Plain;
+use crate::code::{Code, Entry, Place, ToolFn};
+use crate::schema;
+use crate::validate::Validator;
+
+/// A tool to be registered with [`Server::tool`](crate::Server::tool): a name, what clients see, and code.
+///
+/// ```
+/// use mcp_server::Tool;
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Greet {
+///     /// Person's name
+///     name: String,
+/// }
+///
+/// let greet = Tool::new("greet").description("Say hello.").run(|args: Greet| format!("Hello, {}!", args.name));
+/// ```
+///
+/// Nothing is checked before the server is built; then everything is, at once.
+#[must_use = "a tool does nothing until it is registered with `Server::tool`"]
+pub struct Tool {
+    name: Box<str>,
+    title: Option<Box<str>>,
+    description: Option<Box<str>>,
+    annotations: ToolAnnotations,
+    icons: Vec<Icon>,
+    meta: Option<Value>,
+    needs: Capabilities,
+    logs: bool,
+    input: Option<Given>,
+    output: Option<Given>,
+    run: Option<Run>,
+}
+
+/// A schema as data.
+enum Given {
+    /// Emitted as it is written, its members in their order (TOOL-14).
+    Text(String),
+    Value(Value),
+}
+
+/// The code, and the schemas that its types imply.
+struct Run {
+    input: Value,
+    output: Option<Value>,
+    code: Code,
+}
+
+impl Tool {
+    /// A tool of that name: letters, digits, `_`, `-`, `.` and `/`, at most 128 of them (TOOL-5). Many clients take no more
+    /// than 64, and neither `.` nor `/`.
+    pub fn new(name: impl AsRef<str>) -> Self {
+        Self {
+            name: name.as_ref().into(),
+            title: None,
+            description: None,
+            annotations: ToolAnnotations::default(),
+            icons: Vec::new(),
+            meta: None,
+            needs: Capabilities::none(),
+            logs: false,
+            input: None,
+            output: None,
+            run: None,
+        }
+    }
+
+    /// A name for people.
+    pub fn title(mut self, title: impl AsRef<str>) -> Self {
+        self.title = Some(title.as_ref().into());
+        self
+    }
+
+    /// What it does, for the model.
+    pub fn description(mut self, description: impl AsRef<str>) -> Self {
+        self.description = Some(description.as_ref().into());
+        self
+    }
+
+    /// Hints that it changes nothing (TOOL-15). Clients assume `false`.
+    pub fn read_only(mut self, hint: bool) -> Self {
+        self.annotations.read_only = Some(hint);
+        self
+    }
+
+    /// Hints that it may destroy something. Clients assume `true`.
+    pub fn destructive(mut self, hint: bool) -> Self {
+        self.annotations.destructive = Some(hint);
+        self
+    }
+
+    /// Hints that calling it again with the same arguments changes nothing more. Clients assume `false`.
+    pub fn idempotent(mut self, hint: bool) -> Self {
+        self.annotations.idempotent = Some(hint);
+        self
+    }
+
+    /// Hints that it meets the outside world. Clients assume `true`.
+    pub fn open_world(mut self, hint: bool) -> Self {
+        self.annotations.open_world = Some(hint);
+        self
+    }
+
+    /// One more icon.
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.icons.push(icon);
+        self
+    }
+
+    /// Its `_meta` in the list of tools, which clients see: a JSON object.
+    pub fn meta(mut self, meta: Value) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+
+    /// Something that the client must be able to do, or the call is refused (VER-6).
+    pub fn needs(mut self, ability: Ability) -> Self {
+        self.needs = self.needs.with(ability);
+        self
+    }
+
+    /// Says that it logs to the client: the server then offers the `logging` capability.
+    pub fn logs(mut self) -> Self {
+        self.logs = true;
+        self
+    }
+
+    /// The schema of its arguments as data, in place of the one that is derived from its code's types. It is published as it
+    /// is and enforced before the code runs. Needs the feature `validate`.
+    pub fn input_schema(mut self, schema: Value) -> Self {
+        self.input = Some(Given::Value(schema));
+        self
+    }
+
+    /// The same as JSON text, whose order is kept.
+    pub fn input_schema_text(mut self, schema: impl Into<String>) -> Self {
+        self.input = Some(Given::Text(schema.into()));
+        self
+    }
+
+    /// The schema of its structured result as data. Results that break it are not sent: the client gets -32603, the log says
+    /// why (TOOL-11). Needs the feature `validate`.
+    pub fn output_schema(mut self, schema: Value) -> Self {
+        self.output = Some(Given::Value(schema));
+        self
+    }
+
+    /// The code, plain or asynchronous: see [`ToolFn`].
+    ///
+    /// It runs where the request is handled and is polled there at once, so it costs no task; it must not block a thread for
+    /// long. A panic becomes an error to this caller alone.
+    pub fn run<F, M>(mut self, code: F) -> Self
+    where
+        F: ToolFn<M>,
+    {
+        self.run = Some(Run::new(code, Place::Here));
+        self
+    }
+
+    /// Plain code that blocks: it runs on tokio's pool of blocking threads, and holds up nobody else.
+    ///
+    /// Once it has begun, it runs to its end: ask [`Ctx::is_cancelled`](crate::Ctx::is_cancelled) where it takes long.
+    #[cfg(feature = "tokio")]
+    pub fn run_blocking<F, M>(mut self, code: F) -> Self
+    where
+        F: ToolFn<Plain<M>>,
+    {
+        self.run = Some(Run::new(code, Place::Pool));
+        self
+    }
+
+    pub(crate) const fn wants_logging(&self) -> bool {
+        self.logs
+    }
+
+    /// Its two halves: what the catalogue shows, and what runs. `None` if they cannot be had, and then there are defects.
+    pub(crate) fn split(mut self, handle: Handle, defects: &mut Vec<Defect>) -> Option<(catalog::Tool, Entry)> {
+        let name = self.name.clone();
+        let mut report = Report { tool: &name, defects };
+        if self.description.as_deref().unwrap_or_default().trim().is_empty() {
+            report.add(
+                "TOOL-3",
+                "it has no description, and a model would have to guess: give it one with `.description(..)`",
+            );
+        }
+        let Some(run) = self.run.take() else {
+            report.add("TOOL-6", "it has no code: give it some with `.run(..)`");
+            return None;
+        };
+        let input = match self.input.take() {
+            Some(given) => given.compile("TOOL-4", &mut report)?,
+            None => {
+                Schema::derived(run.input, "TOOL-4", "take a struct with named fields, a map, or nothing", &mut report)
+            }
+        };
+        let output = match (self.output.take(), run.output) {
+            (Some(given), _) => Some(given.compile("TOOL-13", &mut report)?),
+            (None, Some(derived)) => {
+                let advice = "wrap the value in a struct, such as `struct Found { items: Vec<Item> }`";
+                Some(Schema::derived(derived, "TOOL-13", advice, &mut report))
+            }
+            (None, None) => None,
+        };
+        let shown = self.shown(handle, &input.text, output.as_ref().map(|output| &*output.text));
+        let output = output.and_then(|output| output.validator);
+        let entry = Entry::new(&name, input.value, input.validator, output, run.code);
+        Some((shown, entry))
+    }
+
+    fn shown(self, handle: Handle, input: &str, output: Option<&str>) -> catalog::Tool {
+        let mut tool =
+            catalog::Tool::new(&self.name, handle, input).with_annotations(self.annotations).with_needs(self.needs);
+        if let Some(title) = &self.title {
+            tool = tool.with_title(title);
+        }
+        if let Some(description) = &self.description {
+            tool = tool.with_description(description);
+        }
+        if let Some(output) = output {
+            tool = tool.with_output_schema(output);
+        }
+        if let Some(meta) = &self.meta {
+            tool = tool.with_meta(&meta.to_string());
+        }
+        self.icons.into_iter().fold(tool, catalog::Tool::with_icon)
+    }
+}
+
+/// Where the defects of one tool go.
+struct Report<'a> {
+    tool: &'a str,
+    defects: &'a mut Vec<Defect>,
+}
+
+impl Report<'_> {
+    fn add(&mut self, rule: &'static str, message: impl Into<Box<str>>) {
+        self.defects.push(Defect { entry: reflect(self.tool).into(), rule, message: message.into() });
+    }
+}
+
+/// A schema as it is published, and what enforces it if its type does not.
+struct Schema {
+    text: String,
+    value: Value,
+    validator: Option<Validator>,
+}
+
+impl Schema {
+    fn derived(value: Value, rule: &'static str, advice: &str, report: &mut Report<'_>) -> Self {
+        // Said here and not by the catalogue, which knows no types and would give other advice.
+        if let Some(why) = schema::root_fault(&value) {
+            report.add(rule, format!("the schema of a Rust type of it is not that of an object ({why}): {advice}"));
+            return Self { text: schema::nothing().to_string(), value, validator: None };
+        }
+        Self { text: value.to_string(), value, validator: None }
+    }
+}
+
+impl Given {
+    fn compile(self, rule: &'static str, report: &mut Report<'_>) -> Option<Schema> {
+        let (text, value) = match self {
+            Self::Value(schema) => (schema.to_string(), schema),
+            Self::Text(text) => match serde_json::from_str(&text) {
+                Ok(schema) => (text, schema),
+                Err(error) => {
+                    report.add(rule, format!("a schema given as text is not JSON: {error}"));
+                    return None;
+                }
+            },
+        };
+        let validator = match Validator::compile(&value) {
+            Ok(validator) => Some(validator),
+            Err(why) => {
+                report.add(rule, why);
+                None
+            }
+        };
+        Some(Schema { text, value, validator })
+    }
+}
+
+impl Run {
+    fn new<F: ToolFn<M>, M>(code: F, place: Place) -> Self {
+        Self { input: F::input(), output: F::output(), code: code.into_code(place) }
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool").field("name", &self.name).field("has_code", &self.run.is_some()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,120 @@
+//! Schemas given as data: published as they are, enforced before and after the code.
+
+#![cfg(feature = "validate")]
+
+mod common;
+
+use common::{Client, text};
+use mcp_server::{Json, Server, Tool, ToolError};
+use serde_json::{Value, json};
+
+fn tool(name: &str) -> Tool {
+    Tool::new(name).description("A tool of a test.")
+}
+
+fn schema() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "who": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 5},
+            "lines": {"type": "array", "items": {"$ref": "#/$defs/line"}},
+        },
+        "required": ["who"],
+        "$defs": {"line": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}},
+        "if": {"properties": {"who": {"const": "me"}}},
+        "then": {"required": ["lines"]},
+        "additionalProperties": false,
+        "x-own": [1, null],
+    })
+}
+
+#[tokio::test]
+async fn a_schema_is_published_as_it_was_given_tool_14() {
+    let ordered = r#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"null"}},"$comment":" { \" } "}"#;
+    let spaced = ordered.replace(",\"", " ,\n\t\"");
+    let mut client = Client::of(
+        Server::new("test", "1")
+            .tool(tool("value").input_schema(schema()).run(|_: Value| ()))
+            .tool(tool("text").input_schema_text(spaced).run(|_: Value| ())),
+    );
+    assert_eq!(client.listed("value").await["inputSchema"], schema());
+    assert_eq!(client.listed("text").await["inputSchema"], serde_json::from_str::<Value>(ordered).expect("JSON"));
+}
+
+#[tokio::test]
+async fn every_violation_is_reported_with_its_path_and_the_code_is_not_entered_tool_9() {
+    let mut client = Client::of(Server::new("test", "1").tool(
+        tool("data").input_schema(schema()).run(|args: Value| args["who"].as_str().unwrap_or_default().to_owned()),
+    ));
+    assert_eq!(text(&client.call("data", json!({"who": "you"})).await), "you");
+    let refused = client.call("data", json!({"who": "ABCDEF", "lines": [{"n": 1}, {}, {"n": "x"}], "more": 1})).await;
+    assert_eq!(refused["result"]["isError"], true);
+    let said = text(&refused);
+    assert_eq!(said.lines().count(), 6, "{said}");
+    for line in [
+        "- `lines[1].n`: is required, and missing",
+        "- `lines[2].n`: \"x\" is not of type \"integer\"",
+        "- `more`: is not a known parameter",
+        "- `who`: \"ABCDEF\" does not match \"^[a-z]+$\"",
+        "- `who`: \"ABCDEF\" is longer than 5 characters",
+    ] {
+        assert!(said.contains(line), "{line} in {said}");
+    }
+    let refused = client.call("data", json!({"who": "me"})).await;
+    assert!(text(&refused).ends_with("\n- `lines`: is required, and missing"), "{refused}");
+}
+
+#[tokio::test]
+async fn typed_code_may_have_a_schema_given_as_data() {
+    #[derive(serde::Deserialize, mcp_server::schemars::JsonSchema)]
+    #[schemars(crate = "mcp_server::schemars")]
+    struct Count {
+        n: u8,
+    }
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}, "required": ["n"]});
+    let mut client =
+        Client::of(Server::new("test", "1").tool(tool("count").input_schema(schema).run(|args: Count| args.n)));
+    assert_eq!(text(&client.call("count", json!({"n": 9})).await), "9");
+    assert!(text(&client.call("count", json!({"n": 10})).await).contains("`n`: 10 is greater than"));
+    assert!(text(&client.call("count", json!({"n": -1})).await).contains("`n`: "), "the type's own rule still holds");
+}
+
+#[tokio::test]
+async fn a_result_that_breaks_its_schema_is_not_sent_tool_11() {
+    let output = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let mut client = Client::of(
+        Server::new("test", "1").tool(
+            tool("any")
+                .output_schema(output.clone())
+                .run(|args: Value| if args["fail"] == true { Err(ToolError::new("no")) } else { Ok(Json(args)) }),
+        ),
+    );
+    assert_eq!(client.listed("any").await["outputSchema"], output);
+    assert_eq!(client.call("any", json!({"n": 1})).await["result"]["structuredContent"], json!({"n": 1}));
+    let broken = client.call("any", json!({"n": "secret"})).await;
+    assert_eq!(broken["error"]["code"], -32603, "{broken}");
+    assert!(!broken.to_string().contains("secret"), "{broken}");
+    assert_eq!(client.call("any", json!({"fail": true})).await["result"]["isError"], true, "an error promises nothing");
+}
+
+#[test]
+fn a_schema_that_leads_outside_or_cannot_be_compiled_is_a_mistake_schema_3() {
+    let build = |schema: Value| Server::new("test", "1").tool(tool("data").input_schema(schema).run(|| ())).build();
+    for schema in [
+        json!({"type": "object", "properties": {"a": {"$ref": "https://example.com/a.json"}}}),
+        json!({"type": "object", "properties": {"a": {"$ref": "file:///etc/passwd"}}}),
+        json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}}),
+        json!({"type": "object", "properties": {"a": {"pattern": "("}}}),
+        json!({"type": "object", "properties": {"a": {"pattern": "(a)\\1"}}}),
+        json!({"type": "object", "properties": []}),
+        json!({"type": "array"}),
+        json!({}),
+        json!(true),
+    ] {
+        let error = build(schema.clone()).expect_err("the schema is wrong");
+        assert!(error.defects().iter().all(|defect| &*defect.entry == "data"), "{schema}: {error}");
+    }
+    let text = Server::new("test", "1").tool(tool("data").input_schema_text("{").run(|| ())).build();
+    assert!(text.expect_err("no JSON").to_string().contains("is not JSON"));
+}
