@@ -1,0 +1,81 @@
+//! The way in: reads large chunks and cuts them into lines.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_io::AsyncRead;
+use mcp_core::wire::lines::{Line, Splitter};
+
+use crate::outgoing::gone;
+
+/// A reader, and the bytes of it that were not looked at yet.
+pub(crate) struct Incoming<R> {
+    reader: R,
+    splitter: Splitter,
+    buffer: Box<[u8]>,
+    /// Where in `buffer` the bytes that were not looked at are.
+    start: usize,
+    end: usize,
+}
+
+/// What reading brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// Bytes.
+    Some,
+    /// The end: nothing will follow.
+    End,
+    /// The end, and the peer will not take anything either.
+    Gone,
+}
+
+impl<R: AsyncRead + Unpin> Incoming<R> {
+    pub(crate) fn new(reader: R, limit: usize, chunk: usize) -> Self {
+        let buffer = vec![0; chunk].into_boxed_slice();
+        Self { reader, splitter: Splitter::new(limit), buffer, start: 0, end: 0 }
+    }
+
+    /// The next whole line of what was read.
+    pub(crate) fn next_line(&mut self) -> Option<Line> {
+        let mut rest = &self.buffer[self.start..self.end];
+        let line = self.splitter.next(&mut rest);
+        self.start = self.end - rest.len();
+        line
+    }
+
+    /// The last line, if its end is missing (STDIO-9).
+    pub(crate) fn last_line(&mut self) -> Option<Line> {
+        self.splitter.finish()
+    }
+
+    /// Whether all that was read was looked at.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Reads on, over what was looked at. Only to be called when [empty](Incoming::is_empty).
+    pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Read>> {
+        loop {
+            let Poll::Ready(read) = Pin::new(&mut self.reader).poll_read(cx, &mut self.buffer) else {
+                return Poll::Pending;
+            };
+            return Poll::Ready(match read {
+                Ok(0) => Ok(Read::End),
+                Ok(n) => {
+                    (self.start, self.end) = (0, n.min(self.buffer.len()));
+                    Ok(Read::Some)
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => gone(error).map(|()| Read::Gone),
+            });
+        }
+    }
+}
+
+impl<R> fmt::Debug for Incoming<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Incoming").field("unread", &(self.end - self.start)).finish_non_exhaustive()
+    }
+}

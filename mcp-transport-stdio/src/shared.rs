@@ -1,0 +1,162 @@
+//! The machine behind a lock, so that a call on any thread can speak to it while the driver sleeps.
+//!
+//! The lock is never held while foreign code runs: not while a handler is called, polled or dropped, not while a waker wakes.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Waker;
+
+use mcp_core::catalog::Catalog;
+use mcp_core::drive::Uplink;
+use mcp_core::{CallId, Change, Input, Machine, Note, Pipe};
+
+use crate::clock::Clock;
+
+/// From outside into a running [`Connection`](crate::Connection). Cheap to clone; does nothing once the connection has ended.
+#[derive(Clone, Debug)]
+pub struct Control(Weak<dyn Hub>);
+
+impl Control {
+    /// Ends the connection soon: running calls are cancelled, what is ready is sent, and the connection's future returns
+    /// [`Ended::Shutdown`](crate::Ended::Shutdown).
+    pub fn shutdown(&self) {
+        if let Some(hub) = self.0.upgrade() {
+            hub.shutdown();
+        }
+    }
+
+    /// The catalogue was swapped: a client that wants to know will be told.
+    pub fn changed(&self, catalog: Arc<Catalog>, what: Change) {
+        if let Some(hub) = self.0.upgrade() {
+            hub.changed(catalog, what);
+        }
+    }
+}
+
+/// What is shared by the driver, its calls, and its [`Control`]s.
+pub(crate) struct Shared<C> {
+    clock: C,
+    state: Mutex<State>,
+}
+
+/// What the lock guards.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) pipe: Pipe,
+    /// Calls that were handed out and whose end was not handed in; few, as the machine limits them.
+    pub(crate) running: Vec<CallId>,
+    /// [`Control::shutdown`] was called.
+    pub(crate) shutdown: bool,
+    attention: Attention,
+}
+
+/// Whether the driver knows all that others did. Told in its own poll it will look again anyway, so it is woken only while it
+/// sleeps.
+#[derive(Debug)]
+enum Attention {
+    /// The driver runs, and nothing has happened since it last looked.
+    Here,
+    /// The driver runs, and must look again before it sleeps.
+    Called,
+    /// The driver sleeps.
+    Away(Waker),
+}
+
+trait Hub: Uplink {
+    fn shutdown(&self);
+    fn changed(&self, catalog: Arc<Catalog>, what: Change);
+}
+
+impl<C: Clock> Shared<C> {
+    pub(crate) fn new(pipe: impl FnOnce(mcp_core::Time) -> Pipe, clock: C) -> Arc<Self> {
+        let pipe = pipe(clock.now());
+        let state = State { pipe, running: Vec::new(), shutdown: false, attention: Attention::Here };
+        Arc::new(Self { clock, state: Mutex::new(state) })
+    }
+
+    pub(crate) fn control(self: &Arc<Self>) -> Control {
+        let weak = Arc::downgrade(self);
+        Control(weak)
+    }
+
+    pub(crate) const fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    /// The machine. Nothing panics while it is locked, short of a bug in the core, after which it goes on as it is.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Shared::lock`], for the driver that will now look at all there is.
+    pub(crate) fn attend(&self) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        state.attention = Attention::Here;
+        state
+    }
+
+    /// Lets the driver sleep, unless something has happened since it last [attended](Shared::attend).
+    #[must_use]
+    pub(crate) fn leave(&self, waker: &Waker) -> bool {
+        let waker = waker.clone();
+        let mut state = self.lock();
+        if matches!(state.attention, Attention::Called) {
+            return false;
+        }
+        state.attention = Attention::Away(waker);
+        true
+    }
+
+    /// Changes something, and sees to it that the driver takes notice.
+    fn call(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.lock();
+        change(&mut state);
+        let before = std::mem::replace(&mut state.attention, Attention::Called);
+        drop(state);
+        if let Attention::Away(waker) = before {
+            waker.wake();
+        }
+    }
+}
+
+impl State {
+    /// Whether the call still runs; it does no longer when this is asked again.
+    pub(crate) fn settle(&mut self, call: CallId) {
+        // The call that ended is mostly the last that began.
+        if let Some(at) = self.running.iter().rposition(|running| *running == call) {
+            self.running.swap_remove(at);
+        }
+    }
+}
+
+impl<C: Clock> Uplink for Shared<C> {
+    fn note(&self, call: CallId, note: Note) {
+        let now = self.clock.now();
+        self.call(|state| {
+            if state.running.contains(&call) {
+                state.pipe.handle(now, Input::Note { call, note });
+            }
+        });
+    }
+
+    fn is_abandoned(&self, call: CallId) -> bool {
+        !self.lock().running.contains(&call)
+    }
+}
+
+impl<C: Clock> Hub for Shared<C> {
+    fn shutdown(&self) {
+        self.call(|state| state.shutdown = true);
+    }
+
+    fn changed(&self, catalog: Arc<Catalog>, what: Change) {
+        let now = self.clock.now();
+        self.call(|state| state.pipe.handle(now, Input::Changed { catalog, what }));
+    }
+}
+
+impl<C> fmt::Debug for Shared<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
