@@ -1,0 +1,183 @@
+//! What a service is made of.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Response;
+use http::request::Parts;
+use mcp_core::Caller;
+use mcp_core::drive::Handler;
+
+use crate::body::Body;
+use crate::guard::Guard;
+use crate::runtime::Runtime;
+use crate::service::McpService;
+use crate::shared::Shared;
+
+/// The default path of the endpoint.
+const PATH: &str = "/mcp";
+/// How long the body of a request may take: 30 s, in which 4 MiB come through 1.1 Mbit/s.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// Who asks, or the response that sends them away.
+pub(crate) type Authenticate = dyn Fn(&Parts) -> Result<Caller, Box<Response<Body>>> + Send + Sync;
+
+pub(crate) struct Config {
+    /// Without the slash at its end.
+    pub(crate) path: Box<str>,
+    pub(crate) guard: Guard,
+    pub(crate) cors: bool,
+    pub(crate) body_time: Duration,
+    pub(crate) authenticate: Option<Arc<Authenticate>>,
+}
+
+impl Config {
+    /// Whether that is the endpoint's path: with or without a slash at the end, and never by a redirect, which would lose
+    /// the body (HTTP-1).
+    pub(crate) fn is_here(&self, path: &str) -> bool {
+        path.strip_suffix('/').unwrap_or(path) == &*self.path
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("path", &self.path)
+            .field("guard", &self.guard)
+            .field("cors", &self.cors)
+            .field("body_time", &self.body_time)
+            .field("authenticate", &self.authenticate.is_some())
+            .finish()
+    }
+}
+
+/// Collects what an [`McpService`] is made of. The defaults are safe for a server on a loopback address.
+pub struct Builder {
+    handler: Box<dyn Handler>,
+    config: Config,
+    mistakes: Vec<String>,
+}
+
+impl Builder {
+    pub(crate) fn new(handler: impl Handler) -> Self {
+        let config = Config {
+            path: PATH.into(),
+            guard: Guard::default(),
+            cors: false,
+            body_time: BODY_TIME,
+            authenticate: None,
+        };
+        Self { handler: Box::new(handler), config, mistakes: Vec::new() }
+    }
+
+    /// Serves that path, with and without a slash at its end; `/mcp` by default. Under a framework that strips the path which
+    /// it routes by, say `/`.
+    #[must_use]
+    pub fn path(mut self, path: &str) -> Self {
+        if !path.starts_with('/') || path.contains(['?', '#', '{', '*']) {
+            self.mistakes.push(format!("path({path:?}): give the path of one endpoint, as in `/mcp`"));
+        }
+        self.config.path = path.strip_suffix('/').unwrap_or(path).into();
+        self
+    }
+
+    /// Answers to one more host, as `mcp.example.com`, on any port, or as `mcp.example.com:8443`. Loopback names are always
+    /// answered to; for any other a request is refused with 403, so that no web page can reach a local server by a name of
+    /// its own (HTTP-2).
+    #[must_use]
+    pub fn allow_host(mut self, host: &str) -> Self {
+        self.mistakes.extend(self.config.guard.allow_host(host).err());
+        self
+    }
+
+    /// Answers to any host: for a server behind a proxy that checks it, or without anything that a page could misuse.
+    #[must_use]
+    pub const fn allow_any_host(mut self) -> Self {
+        self.config.guard.allow_any_host();
+        self
+    }
+
+    /// Answers to web pages of one more origin, as `https://app.example.com`. Pages of a loopback host always are; for any
+    /// other a request is refused with 403 (HTTP-2). See also [`Builder::cors`].
+    #[must_use]
+    pub fn allow_origin(mut self, origin: &str) -> Self {
+        self.mistakes.extend(self.config.guard.allow_origin(origin).err());
+        self
+    }
+
+    /// Answers to web pages of any origin.
+    #[must_use]
+    pub const fn allow_any_origin(mut self) -> Self {
+        self.config.guard.allow_any_origin();
+        self
+    }
+
+    /// Lets web pages of the allowed origins read the answers (HTTP-13). Off by default.
+    #[must_use]
+    pub const fn cors(mut self) -> Self {
+        self.config.cors = true;
+        self
+    }
+
+    /// Finds out who asks, on each request, before anything of it is read. By default that is the [`Caller`] that an outer
+    /// layer has put into the request's extensions, and else an anonymous one.
+    ///
+    /// The response that is returned instead sends the client away: 401 with `WWW-Authenticate`, say (AUTH-4).
+    #[must_use]
+    pub fn authenticate<F>(mut self, authenticate: F) -> Self
+    where
+        F: Fn(&Parts) -> Result<Caller, Box<Response<Body>>> + Send + Sync + 'static,
+    {
+        self.config.authenticate = Some(Arc::new(authenticate));
+        self
+    }
+
+    /// How long the body of a request may take; 30 s by default. After that it is refused with 408.
+    #[must_use]
+    pub const fn body_time(mut self, span: Duration) -> Self {
+        self.config.body_time = span;
+        self
+    }
+
+    /// Makes the service.
+    ///
+    /// # Errors
+    ///
+    /// Every host, origin and path above that cannot be one.
+    pub fn build(self, runtime: impl Runtime) -> Result<McpService, BuildError> {
+        if !self.mistakes.is_empty() {
+            return Err(BuildError(self.mistakes));
+        }
+        Ok(McpService::new(Shared::new(self.handler, Box::new(runtime), self.config)))
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("config", &self.config)
+            .field("mistakes", &self.mistakes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is wrong with the parts of a service: one mistake a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError(Vec<String>);
+
+impl BuildError {
+    /// Each mistake, in the order it was made.
+    pub fn mistakes(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("\n"))
+    }
+}
+
+impl Error for BuildError {}

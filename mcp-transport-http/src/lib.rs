@@ -1,0 +1,55 @@
+//! The Model Context Protocol over Streamable HTTP: one service for every revision, on any runtime and in any framework, and
+//! a server on tokio and hyper.
+//!
+//! ```text
+//!   http::Request ─► Host, Origin ─► path, OPTIONS ─► authenticate ─► body ─► route ─┬─► Exchange   modern, in the response's
+//!                                                                                   │              future, then its body
+//!   http::Response ◄─ JSON, or an event stream, whichever the first frame decides ◄──┴─► Session    legacy, in a table; its
+//!                                                                                                  calls are tasks
+//! ```
+//!
+//! All rules of the protocol are [`mcp_core`]'s; what is decided here is HTTP's: who may talk to this server through a
+//! browser, how long a body may be and take, and who waits for whom.
+//!
+//! * [`McpService`] takes requests with any body. Nothing is spawned, boxed or timed for a request that is answered at once.
+//! * [`Runtime`] is what it needs of an async runtime: to start a task and to sleep.
+//! * [`Server`] listens on a TCP port, with limits in number, size and time (feature `tokio`, on by default).
+//!
+//! Without the feature `tokio` no runtime is linked; with the feature `hyper`, any pair of `hyper::rt`'s executor and timer
+//! is a [`Runtime`].
+
+mod answer;
+mod bell;
+mod body;
+mod builder;
+mod clock;
+mod cors;
+mod guard;
+#[cfg(feature = "tokio")]
+mod linger;
+mod parked;
+mod responding;
+mod runtime;
+#[cfg(feature = "tokio")]
+mod server;
+mod service;
+mod session;
+mod sessions;
+mod shared;
+mod solo;
+mod source;
+mod spawned;
+mod sync;
+mod upload;
+
+pub use body::Body;
+pub use builder::{BuildError, Builder};
+pub use responding::Responding;
+#[cfg(feature = "hyper")]
+pub use runtime::HyperRuntime;
+#[cfg(feature = "tokio")]
+pub use runtime::TokioRuntime;
+pub use runtime::{Runtime, Task};
+#[cfg(feature = "tokio")]
+pub use server::{Server, serve};
+pub use service::McpService;

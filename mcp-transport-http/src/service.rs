@@ -1,0 +1,278 @@
+//! The service: one HTTP request in, one response out.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::header::{HOST, ORIGIN};
+use http::request::Parts;
+use http::{Method, Request, Response};
+use http_body::SizeHint;
+use mcp_core::drive::Handler;
+use mcp_core::fault::{Fault, reflect};
+use mcp_core::wire;
+use mcp_core::{Caller, Catalog, Change, Close, Exchange, Head, Input, Reply, Session, SessionId, route};
+
+use crate::answer::{not_here, refuse, respond, whole};
+use crate::body::Body;
+use crate::builder::Builder;
+use crate::cors;
+use crate::responding::Responding;
+use crate::session::Cell;
+use crate::shared::Shared;
+use crate::solo::Solo;
+use crate::source::Answered;
+use crate::upload::Upload;
+
+/// An MCP server as a service for HTTP requests. Cheap to clone; all clones are one server.
+///
+/// It is a [`tower_service::Service`] for any body, and so a route of axum, a service of hyper, or whatever else takes one;
+/// [`McpService::handle`] needs no trait at all. [`Server`](crate::Server) serves it by itself.
+#[derive(Clone, Debug)]
+pub struct McpService {
+    shared: Arc<Shared>,
+}
+
+/// What can be said before the body is read.
+pub(crate) enum Received {
+    /// The body is to be read.
+    Post(Caller, Upload),
+    Answered(Answered),
+}
+
+impl McpService {
+    /// A service to describe.
+    pub fn builder(handler: impl Handler) -> Builder {
+        Builder::new(handler)
+    }
+
+    pub(crate) const fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// Answers one request. Dropping the future, or later the body of the response, cancels a modern request (HTTP-46); what
+    /// runs in a legacy session goes on (HTTP-28).
+    pub fn handle<B>(&self, request: Request<B>) -> impl Future<Output = Response<Body>> + use<B>
+    where
+        B: http_body::Body,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let responding = self.respond(request);
+        async move {
+            let Ok(response) = responding.await;
+            response
+        }
+    }
+
+    fn respond<B>(&self, request: Request<B>) -> Responding<B> {
+        let (head, body) = request.into_parts();
+        Responding::new(Arc::clone(&self.shared), head, body)
+    }
+
+    /// Tells every session that the catalogue was swapped, so that its client hears of it (TOOL-16). What is served is up to
+    /// the handler.
+    pub fn changed(&self, catalog: &Arc<Catalog>, what: Change) {
+        self.shared
+            .sessions
+            .for_each(|cell| cell.tell(&self.shared, Input::Changed { catalog: Arc::clone(catalog), what }));
+    }
+
+    /// How many legacy sessions live.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.shared.sessions.len()
+    }
+
+    /// Ends everything: new requests are refused with 503 from now on, calls that run have `grace` to end and are cancelled
+    /// then, sessions and their streams end. Ready when all that was said; the connections may still have to carry it.
+    ///
+    /// To be awaited beside the graceful shutdown of whatever serves this service: an open stream ends by nothing else.
+    pub async fn shutdown(&self, grace: Duration) {
+        let shared = &self.shared;
+        shared.begin_closing();
+        let mut heard = 0;
+        let mut grace = shared.runtime.sleep(grace);
+        std::future::poll_fn(|cx| match shared.poll_calm(&mut heard, cx) {
+            Poll::Ready(()) => Poll::Ready(()),
+            Poll::Pending => grace.as_mut().poll(cx),
+        })
+        .await;
+        shared.parked.close();
+        shared.sessions.for_each(|cell| cell.tell(shared, Input::Close(Close::Shutdown)));
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for McpService
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Responding<B>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Responding<B> {
+        self.respond(request)
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl<B> hyper::service::Service<Request<B>> for McpService
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Responding<B>;
+
+    fn call(&self, request: Request<B>) -> Responding<B> {
+        self.respond(request)
+    }
+}
+
+/// Checks who sends this, before anything else (VER-20, HTTP-2).
+pub(crate) fn check(shared: &Shared, head: &Parts) -> Option<Response<Body>> {
+    let fault = shared.config.guard.check(head).err()?;
+    warn_of(head, &fault);
+    Some(refuse(&fault))
+}
+
+/// Looks at the rest of the head, in the order of VER-20.
+pub(crate) fn receive(shared: &Arc<Shared>, head: &Parts, size: &SizeHint, cx: &mut Context<'_>) -> Received {
+    let config = &shared.config;
+    let answer = |response| Received::Answered(Answered::Now(response));
+    if !config.is_here(head.uri.path()) {
+        return answer(not_here());
+    }
+    if head.method == Method::OPTIONS {
+        return answer(cors::preflight(head, config.cors));
+    }
+    let caller = match &config.authenticate {
+        Some(authenticate) => match authenticate(head) {
+            Ok(caller) => caller,
+            Err(response) => return answer(*response),
+        },
+        None => head.extensions.get().cloned().unwrap_or_else(Caller::anonymous),
+    };
+    if shared.is_closing() {
+        return answer(refuse(&Fault::internal("The server is shutting down").with_status(503)));
+    }
+    if head.method == Method::POST {
+        let limit = shared.endpoint().limits().body;
+        return match Upload::admit(&head.headers, size, limit, config.body_time) {
+            Ok(upload) => Received::Post(caller, upload),
+            Err(fault) => answer(refuse(&fault)),
+        };
+    }
+    Received::Answered(without_body(shared, head, &caller, cx))
+}
+
+/// Answers what is no POST.
+fn without_body(shared: &Arc<Shared>, parts: &Parts, caller: &Caller, cx: &mut Context<'_>) -> Answered {
+    let head = read_head(parts);
+    let route = match parts.method {
+        Method::GET => route::get(shared.endpoint(), &head),
+        Method::DELETE => route::delete(shared.endpoint(), &head),
+        _ => return Answered::Now(whole(route::other())),
+    };
+    let id = match route {
+        route::Route::Session(id) => id,
+        route::Route::Reply(reply, body) => return Answered::Now(whole((reply, body))),
+        route::Route::Modern | route::Route::Open | route::Route::Sessionless(_) => {
+            return Answered::Now(whole(route::other()));
+        }
+    };
+    let Some(cell) = shared.sessions.find(id) else { return Answered::Now(whole(route::unknown_session(None))) };
+    if parts.method == Method::GET {
+        let input = Input::Attach { head: &head, from: caller };
+        return Answered::by(cell.ask(shared, input, cx), cx);
+    }
+    Answered::Now(if cell.delete(shared, caller) {
+        respond(&Reply::DELETED, Body::empty())
+    } else {
+        whole(route::unknown_session(None))
+    })
+}
+
+/// Answers a POST, whose body has been read.
+pub(crate) fn post(
+    shared: &Arc<Shared>,
+    parts: &Parts,
+    caller: &Caller,
+    body: bytes::Bytes,
+    cx: &mut Context<'_>,
+) -> Answered {
+    let endpoint = shared.endpoint();
+    let message = match wire::read(body, endpoint.limits()) {
+        Ok(message) => message,
+        Err(unread) => return Answered::Now(whole(route::unread(&unread))),
+    };
+    let head = read_head(parts);
+    let view = shared.handler.view(caller);
+    let now = shared.now();
+    match route::post(endpoint, &message, &head) {
+        route::Route::Reply(reply, body) => Answered::Now(whole((reply, body))),
+        route::Route::Modern => {
+            let id = shared.machine_id();
+            let machine = Exchange::new(id, Arc::clone(endpoint), now);
+            let input = Input::Message { message, head: Some(&head), from: caller, view: &view };
+            Answered::by(Solo::start(shared, id, now, machine, input), cx)
+        }
+        route::Route::Sessionless(revision) => {
+            let id = shared.machine_id();
+            let machine = Session::sessionless(id, Arc::clone(endpoint), revision, now);
+            let input = Input::Message { message, head: Some(&head), from: caller, view: &view };
+            Answered::by(Solo::start(shared, id, now, machine, input), cx)
+        }
+        route::Route::Session(id) => match shared.sessions.find(id) {
+            Some(cell) => {
+                let input = Input::Message { message, head: Some(&head), from: caller, view: &view };
+                Answered::by(cell.ask(shared, input, cx), cx)
+            }
+            None => Answered::Now(whole(route::unknown_session(Some(&message)))),
+        },
+        route::Route::Open => match open(shared) {
+            Ok(cell) => {
+                let input = Input::Message { message, head: Some(&head), from: caller, view: &view };
+                Answered::by(cell.ask(shared, input, cx), cx)
+            }
+            Err(fault) => Answered::Now(whole(route::refusal(message.id(), &fault))),
+        },
+    }
+}
+
+/// A new session, in the table: it takes itself out again if its handshake is refused.
+fn open(shared: &Arc<Shared>) -> Result<Arc<Cell>, Fault> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| {
+        tracing::error!(%error, "no random numbers: a session could not be opened");
+        Fault::internal("No session can be opened").with_status(503)
+    })?;
+    let id = SessionId::new(random);
+    shared.sessions.admit(id, shared)?;
+    let machine = Session::new(shared.machine_id(), Arc::clone(shared.endpoint()), id, shared.now());
+    let cell = Cell::new(id, machine, shared);
+    shared.sessions.insert(id, Arc::clone(&cell));
+    Ok(cell)
+}
+
+fn read_head(parts: &Parts) -> Head<'_> {
+    Head::read(parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+}
+
+/// HTTP-2: whoever runs the server should learn of a name that it is reached by, and of an attack.
+fn warn_of(head: &Parts, fault: &Fault) {
+    let text = |name| {
+        let value = head.headers.get(name).map(http::HeaderValue::as_bytes).unwrap_or_default();
+        reflect(&String::from_utf8_lossy(value))
+    };
+    let (host, origin) = (text(HOST), text(ORIGIN));
+    tracing::warn!(status = fault.status(), host, origin, "{}", fault.message());
+}

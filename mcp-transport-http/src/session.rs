@@ -1,0 +1,372 @@
+//! A live legacy session: its machine behind a lock, and those who wait for its streams.
+//!
+//! The lock is held for one input and its outputs, never while a call runs, a waker is woken, or anything is awaited. Every
+//! holder leaves the machine without outputs, so that the first output of an input says which stream answers it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use mcp_core::drive::{Link, Running, Uplink};
+use mcp_core::{
+    CallId, Caller, Close, Input, Machine, Note, Outcome, Output, Pull, Reply, Session, SessionId, StreamId, Ticket,
+    Time,
+};
+
+use crate::shared::Shared;
+use crate::source::{CHUNK, Calls, Source, UNOPENED, log};
+use crate::spawned::{Spawned, Stop};
+use crate::sync::lock;
+
+/// One session.
+pub(crate) struct Cell {
+    id: SessionId,
+    shared: Weak<Shared>,
+    state: Mutex<State>,
+}
+
+struct State {
+    machine: Session,
+    /// The streams that somebody reads, or will read.
+    readers: Vec<Slot>,
+    running: Vec<Run>,
+    /// When the roster will have this session looked at.
+    armed: Time,
+    closed: bool,
+}
+
+struct Slot {
+    stream: StreamId,
+    opened: Option<Reply>,
+    waker: Option<Waker>,
+}
+
+struct Run {
+    call: CallId,
+    /// Once it was spawned, how to stop it.
+    stop: Option<Arc<Stop>>,
+}
+
+/// What the outputs of one input ask for, once the lock is free again.
+#[derive(Default)]
+struct Due {
+    expected: Option<StreamId>,
+    calls: Calls,
+    wakers: Vec<Waker>,
+    stops: Vec<Arc<Stop>>,
+    closed: bool,
+}
+
+impl Cell {
+    pub(crate) fn new(id: SessionId, machine: Session, shared: &Arc<Shared>) -> Arc<Self> {
+        let state = State { machine, readers: Vec::new(), running: Vec::new(), armed: Time::MAX, closed: false };
+        Arc::new(Self { id, shared: Arc::downgrade(shared), state: Mutex::new(state) })
+    }
+
+    /// Hands a message, or a GET, to the machine. The reader is of the stream that answers it.
+    pub(crate) fn ask(self: &Arc<Self>, shared: &Arc<Shared>, input: Input<'_>, cx: &mut Context<'_>) -> Reader {
+        let due = self.handle(shared, input);
+        // The core promises `Expect`; a stream that is not there ends at once.
+        let stream = due.expected.unwrap_or(StreamId::ONLY);
+        let reader =
+            Reader { cell: Arc::clone(self), shared: Arc::clone(shared), stream, ended: false, kept: Vec::new() };
+        self.perform(shared, due, cx);
+        reader
+    }
+
+    /// Ends the session, if it belongs to the caller. Returns whether it does (HTTP-21).
+    pub(crate) fn delete(self: &Arc<Self>, shared: &Arc<Shared>, caller: &Caller) -> bool {
+        let belongs = lock(&self.state).machine.belongs_to(caller);
+        if belongs {
+            self.tell(shared, Input::Close(Close::Peer));
+        }
+        belongs
+    }
+
+    /// Hands an input to the machine that nobody waits for an answer to.
+    pub(crate) fn tell(self: &Arc<Self>, shared: &Arc<Shared>, input: Input<'_>) {
+        let due = self.handle(shared, input);
+        self.perform_elsewhere(shared, due);
+    }
+
+    /// The roster says that a deadline has come.
+    pub(crate) fn tick(self: &Arc<Self>, shared: &Arc<Shared>) {
+        lock(&self.state).armed = Time::MAX;
+        self.tell(shared, Input::Tick);
+    }
+
+    /// A call has ended.
+    pub(crate) fn done(self: &Arc<Self>, shared: &Arc<Shared>, ticket: Ticket, outcome: Outcome, cx: &mut Context<'_>) {
+        let due = self.finish(shared, ticket, outcome);
+        self.perform(shared, due, cx);
+    }
+
+    /// A call has ended without an outcome: its code panicked, or the runtime has gone.
+    pub(crate) fn lost(self: &Arc<Self>, shared: &Arc<Shared>, ticket: Ticket) {
+        let fault = mcp_core::Fault::internal("The call was lost in the server");
+        let due = self.finish(shared, ticket, Outcome::Fail(fault));
+        self.perform_elsewhere(shared, due);
+    }
+
+    fn finish(&self, shared: &Shared, ticket: Ticket, outcome: Outcome) -> Due {
+        let call = ticket.call();
+        lock(&self.state).running.retain(|run| run.call != call);
+        self.handle(shared, Input::Done { ticket, outcome })
+    }
+
+    fn handle(&self, shared: &Shared, input: Input<'_>) -> Due {
+        let now = shared.now();
+        let mut state = lock(&self.state);
+        state.machine.handle(now, input);
+        state.drain()
+    }
+
+    /// Does what is due, with calls polled first where this task stands.
+    fn perform(self: &Arc<Self>, shared: &Arc<Shared>, due: Due, cx: &mut Context<'_>) {
+        let mut calls = self.announce(shared, due);
+        while let Some((ticket, call)) = calls.pop() {
+            let due = self.start(shared, ticket, *call, cx);
+            let mut more = due.map(|due| self.announce(shared, due)).unwrap_or_default();
+            while let Some((ticket, call)) = more.pop() {
+                calls.push(ticket, call);
+            }
+        }
+        self.arm(shared);
+    }
+
+    /// Does what is due where no call may be run.
+    fn perform_elsewhere(self: &Arc<Self>, shared: &Arc<Shared>, due: Due) {
+        let calls = self.announce(shared, due);
+        self.arm(shared);
+        if calls.is_empty() {
+            return;
+        }
+        let (cell, weak) = (Arc::clone(self), Weak::clone(&self.shared));
+        let mut due = Some(Due { calls, ..Due::default() });
+        shared.runtime.spawn(Box::pin(std::future::poll_fn(move |cx| {
+            if let (Some(shared), Some(due)) = (weak.upgrade(), due.take()) {
+                cell.perform(&shared, due, cx);
+            }
+            Poll::Ready(())
+        })));
+    }
+
+    /// Wakes and stops whom it concerns.
+    fn announce(&self, shared: &Shared, due: Due) -> Calls {
+        due.wakers.into_iter().for_each(Waker::wake);
+        due.stops.iter().for_each(|stop| stop.stop());
+        if due.closed {
+            shared.sessions.remove(self.id);
+        }
+        due.calls
+    }
+
+    /// Runs a call. If it is not done when it was polled once, it goes on as a task: it outlives its request (HTTP-28).
+    fn start(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+        ticket: Ticket,
+        call: mcp_core::Call,
+        cx: &mut Context<'_>,
+    ) -> Option<Due> {
+        let id = call.id;
+        let link = Link::new(id, Arc::clone(self) as Arc<dyn Uplink>);
+        let mut future = match shared.handler.call(call, link) {
+            Running::Done(outcome) => return Some(self.finish(shared, ticket, outcome)),
+            Running::Later(future) => future,
+        };
+        if let Poll::Ready(outcome) = future.as_mut().poll(cx) {
+            return Some(self.finish(shared, ticket, outcome));
+        }
+        let stop = Arc::new(Stop::default());
+        let wanted = match lock(&self.state).running.iter_mut().find(|run| run.call == id) {
+            Some(run) => {
+                run.stop = Some(Arc::clone(&stop));
+                true
+            }
+            // It was abandoned meanwhile.
+            None => false,
+        };
+        if wanted {
+            let task = Spawned::new(shared, Arc::clone(self), ticket, future, stop);
+            shared.runtime.spawn(Box::pin(task));
+        }
+        None
+    }
+
+    /// Has the roster look at the session by its deadline. A busy session moves it to later times only, which costs nothing
+    /// here.
+    fn arm(&self, shared: &Arc<Shared>) {
+        let at = {
+            let mut state = lock(&self.state);
+            match state.machine.deadline() {
+                Some((at, _)) if at < state.armed && !state.closed => state.armed = at,
+                _ => return,
+            }
+            state.armed
+        };
+        shared.sessions.arm(self.id, at);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+impl State {
+    fn drain(&mut self) -> Due {
+        let mut due = Due::default();
+        while let Some(output) = self.machine.poll_output() {
+            match output {
+                Output::Expect(stream) => {
+                    self.readers.push(Slot { stream, opened: None, waker: None });
+                    due.expected.get_or_insert(stream);
+                }
+                Output::Open { stream, reply } => {
+                    if let Some(slot) = self.slot(stream) {
+                        slot.opened = Some(reply);
+                        due.wakers.extend(slot.waker.take());
+                    }
+                }
+                Output::Ready(stream) => due.wakers.extend(self.slot(stream).and_then(|slot| slot.waker.take())),
+                Output::Call(ticket, call) => {
+                    self.running.push(Run { call: call.id, stop: None });
+                    due.calls.push(ticket, call);
+                }
+                Output::Abandon(call) => {
+                    if let Some(index) = self.running.iter().position(|run| run.call == call) {
+                        due.stops.extend(self.running.swap_remove(index).stop);
+                    }
+                }
+                Output::Event(event) => log(&event),
+                Output::Closed => {
+                    self.closed = true;
+                    due.closed = true;
+                    due.wakers.extend(self.readers.iter_mut().filter_map(|slot| slot.waker.take()));
+                }
+                Output::Hibernate => {}
+            }
+        }
+        due
+    }
+
+    fn slot(&mut self, stream: StreamId) -> Option<&mut Slot> {
+        self.readers.iter_mut().find(|slot| slot.stream == stream)
+    }
+
+    fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>) -> Pull {
+        // `More` means that the limit was reached: it moves on with what is there already.
+        let limit = buf.len() + CHUNK;
+        let pulled = match self.machine.pull(stream, buf, limit) {
+            Pull::Wait if self.closed => Pull::End,
+            pulled => pulled,
+        };
+        if pulled == Pull::End {
+            self.forget(stream);
+        }
+        pulled
+    }
+
+    fn forget(&mut self, stream: StreamId) {
+        self.readers.retain(|slot| slot.stream != stream);
+        if self.readers.is_empty() {
+            // An idle session keeps no room for the readers that it once had.
+            self.readers = Vec::new();
+        }
+    }
+
+    fn wait(&mut self, stream: StreamId, cx: &Context<'_>) {
+        if let Some(slot) = self.slot(stream) {
+            match &mut slot.waker {
+                Some(waker) => waker.clone_from(cx.waker()),
+                None => slot.waker = Some(cx.waker().clone()),
+            }
+        }
+    }
+}
+
+impl Uplink for Cell {
+    fn note(&self, call: CallId, note: Note) {
+        let Some(shared) = self.shared.upgrade() else { return };
+        let due = self.handle(&shared, Input::Note { call, note });
+        // A note makes no call; its streams are the ones to wake.
+        let calls = self.announce(&shared, due);
+        debug_assert!(calls.is_empty(), "a note has made a call");
+    }
+
+    fn is_abandoned(&self, call: CallId) -> bool {
+        !self.lock().running.iter().any(|run| run.call == call)
+    }
+}
+
+impl fmt::Debug for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cell").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// The reader of one stream of a session.
+pub(crate) struct Reader {
+    cell: Arc<Cell>,
+    shared: Arc<Shared>,
+    stream: StreamId,
+    ended: bool,
+    /// Bytes that were pulled too early, for [`Source::whole`].
+    kept: Vec<u8>,
+}
+
+impl Source for Reader {
+    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
+        let mut state = self.cell.lock();
+        match state.slot(self.stream).map(|slot| slot.opened.take()) {
+            Some(Some(reply)) => return Poll::Ready(reply),
+            Some(None) if !state.closed => {}
+            _ => return Poll::Ready(UNOPENED),
+        }
+        state.wait(self.stream, cx);
+        Poll::Pending
+    }
+
+    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        let mut buf = std::mem::take(&mut self.kept);
+        let mut state = self.cell.lock();
+        self.ended = state.pull(self.stream, &mut buf) == Pull::End;
+        if buf.is_empty() && !self.ended {
+            state.wait(self.stream, cx);
+            return Poll::Pending;
+        }
+        Poll::Ready((!buf.is_empty()).then(|| buf.into()))
+    }
+
+    fn whole(&mut self) -> Option<Vec<u8>> {
+        let mut buf = std::mem::take(&mut self.kept);
+        let mut state = self.cell.lock();
+        loop {
+            match state.pull(self.stream, &mut buf) {
+                Pull::More => {}
+                Pull::Wait => {
+                    self.kept = buf;
+                    return None;
+                }
+                Pull::End => {
+                    self.ended = true;
+                    return Some(buf);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        self.cell.lock().forget(self.stream);
+        self.cell.tell(&self.shared, Input::Detach { stream: self.stream });
+    }
+}

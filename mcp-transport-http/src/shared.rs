@@ -1,0 +1,123 @@
+//! What all clones of one service share.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use mcp_core::drive::Handler;
+use mcp_core::{Endpoint, MachineId, Time};
+
+use crate::bell::Bell;
+use crate::builder::Config;
+use crate::clock::Clock;
+use crate::parked::ParkingLot;
+use crate::runtime::Runtime;
+use crate::sessions::Sessions;
+
+pub(crate) struct Shared {
+    pub(crate) handler: Box<dyn Handler>,
+    pub(crate) runtime: Box<dyn Runtime>,
+    pub(crate) config: Config,
+    pub(crate) sessions: Sessions,
+    pub(crate) parked: ParkingLot,
+    clock: Clock,
+    machines: AtomicU64,
+    /// Legacy calls that run as tasks.
+    spawned: AtomicUsize,
+    closing: AtomicBool,
+    /// Rings, while the server goes down, when work has ended.
+    calm: Bell,
+}
+
+impl Shared {
+    pub(crate) fn new(handler: Box<dyn Handler>, runtime: Box<dyn Runtime>, config: Config) -> Arc<Self> {
+        Arc::new(Self {
+            sessions: Sessions::new(handler.endpoint().limits().sessions),
+            clock: Clock::new(&*runtime),
+            handler,
+            runtime,
+            config,
+            parked: ParkingLot::default(),
+            machines: AtomicU64::new(1),
+            spawned: AtomicUsize::new(0),
+            closing: AtomicBool::new(false),
+            calm: Bell::default(),
+        })
+    }
+
+    pub(crate) fn endpoint(&self) -> &Arc<Endpoint> {
+        self.handler.endpoint()
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now(&*self.runtime)
+    }
+
+    pub(crate) fn re_anchor(&self) {
+        self.clock.re_anchor(&*self.runtime);
+    }
+
+    /// A name that no other machine of this service has.
+    pub(crate) fn machine_id(&self) -> MachineId {
+        MachineId(self.machines.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
+    /// From now on nothing new is taken in.
+    pub(crate) fn begin_closing(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+    }
+
+    /// A legacy call goes on as a task.
+    pub(crate) fn begin(&self) {
+        self.spawned.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Such a call has ended.
+    pub(crate) fn end(&self) {
+        self.spawned.fetch_sub(1, Ordering::SeqCst);
+        self.rest();
+    }
+
+    /// A request without a session has ended that had to wait.
+    pub(crate) fn unpark(&self, id: MachineId) {
+        self.parked.remove(id);
+        self.rest();
+    }
+
+    /// Ready if no call is waited for. Told of while the server goes down only.
+    pub(crate) fn poll_calm(&self, heard: &mut u64, cx: &Context<'_>) -> Poll<()> {
+        loop {
+            if self.spawned.load(Ordering::SeqCst) == 0 && self.parked.is_empty() {
+                return Poll::Ready(());
+            }
+            std::task::ready!(self.calm.poll_ring(heard, cx));
+        }
+    }
+
+    fn rest(&self) {
+        if self.closing.load(Ordering::SeqCst) {
+            self.calm.ring();
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.sessions.ring();
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("config", &self.config)
+            .field("runtime", &self.runtime)
+            .field("sessions", &self.sessions.len())
+            .finish_non_exhaustive()
+    }
+}

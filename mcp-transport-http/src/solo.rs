@@ -1,0 +1,299 @@
+//! A machine of one request: a modern exchange, or a legacy request without a session.
+//!
+//! It is driven by whoever polls the response, its calls included: nothing is spawned, and dropping the response (before its
+//! head as well as in its middle) drops the calls, which cancels them (HTTP-46). A call that is answered at once meets no
+//! timer and registers nowhere.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use mcp_core::drive::{Link, Running, Uplink};
+use mcp_core::{CallId, Close, Input, Machine, MachineId, Note, Outcome, Output, Pull, Reply, StreamId, Ticket, Time};
+
+use crate::parked::Parked;
+use crate::runtime::Task;
+use crate::shared::Shared;
+use crate::source::{CHUNK, Calls, Source, UNOPENED, log};
+use crate::sync::lock;
+
+/// The machine and its calls, as the response's future and then its body hold them.
+pub(crate) struct Solo<M: Machine + Send + 'static> {
+    cell: Arc<Cell<M>>,
+    stream: StreamId,
+    running: Vec<Run>,
+    /// The sleep until the machine's deadline, or until an earlier one that it had.
+    timer: Option<(Time, Task)>,
+    opened: Option<Reply>,
+    phase: Phase,
+    /// Bytes that were pulled too early, for [`Source::whole`].
+    kept: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing had to be waited for so far.
+    Quick,
+    /// It waits, and [`Shared::parked`] knows of it.
+    Parked,
+    /// Its stream has ended.
+    Ended,
+}
+
+struct Run {
+    ticket: Ticket,
+    future: Pin<Box<dyn Future<Output = Outcome> + Send>>,
+}
+
+/// What the running calls, and a shutdown, share with the driver.
+struct Cell<M> {
+    shared: Arc<Shared>,
+    id: MachineId,
+    state: Mutex<State<M>>,
+}
+
+struct State<M> {
+    machine: M,
+    /// Of the driver, while it waits.
+    waker: Option<Waker>,
+    abandoned: Vec<CallId>,
+    closed: bool,
+    /// The driver has gone: every call is abandoned.
+    gone: bool,
+}
+
+impl<M: Machine + Send + 'static> Solo<M> {
+    /// Hands the machine its one input.
+    pub(crate) fn start(shared: &Arc<Shared>, id: MachineId, now: Time, mut machine: M, input: Input<'_>) -> Self {
+        machine.handle(now, input);
+        let state = State { machine, waker: None, abandoned: Vec::new(), closed: false, gone: false };
+        Self {
+            cell: Arc::new(Cell { shared: Arc::clone(shared), id, state: Mutex::new(state) }),
+            stream: StreamId::ONLY,
+            running: Vec::new(),
+            timer: None,
+            opened: None,
+            phase: Phase::Quick,
+            kept: Vec::new(),
+        }
+    }
+
+    /// Takes the machine's outputs and does what they say. If there are none, has the machine wake this task at the next,
+    /// and returns false.
+    fn step(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut calls = Calls::default();
+        let mut stopped = Vec::new();
+        let mut state = lock(&self.cell.state);
+        let mut moved = false;
+        while let Some(output) = state.machine.poll_output() {
+            moved = true;
+            match output {
+                Output::Call(ticket, call) => calls.push(ticket, call),
+                Output::Abandon(call) => {
+                    state.abandoned.push(call);
+                    let running = self.running.iter().position(|run| run.ticket.call() == call);
+                    stopped.extend(running.map(|index| self.running.swap_remove(index)));
+                }
+                Output::Expect(stream) => self.stream = stream,
+                Output::Open { stream, reply } if stream == self.stream => self.opened = Some(reply),
+                Output::Closed => state.closed = true,
+                Output::Event(event) => log(&event),
+                // Whoever steps pulls and looks at the deadline afterwards; there is no other stream, and nothing to wake.
+                Output::Open { .. } | Output::Ready(_) | Output::Hibernate => {}
+            }
+        }
+        if !moved {
+            match &mut state.waker {
+                Some(waker) => waker.clone_from(cx.waker()),
+                None => state.waker = Some(cx.waker().clone()),
+            }
+        }
+        drop(state);
+        // A future that is dropped may say a last word, which takes the lock.
+        drop(stopped);
+        while let Some((ticket, call)) = calls.pop() {
+            let link = Link::new(call.id, Arc::clone(&self.cell) as Arc<dyn Uplink>);
+            match self.cell.shared.handler.call(*call, link) {
+                Running::Done(outcome) => self.done(ticket, outcome),
+                Running::Later(mut future) => match future.as_mut().poll(cx) {
+                    Poll::Ready(outcome) => self.done(ticket, outcome),
+                    Poll::Pending => self.running.push(Run { ticket, future }),
+                },
+            }
+        }
+        moved
+    }
+
+    fn poll_running(&mut self, cx: &mut Context<'_>) {
+        let mut index = 0;
+        while let Some(run) = self.running.get_mut(index) {
+            match run.future.as_mut().poll(cx) {
+                Poll::Pending => index += 1,
+                Poll::Ready(outcome) => {
+                    let run = self.running.swap_remove(index);
+                    self.done(run.ticket, outcome);
+                }
+            }
+        }
+    }
+
+    fn done(&self, ticket: Ticket, outcome: Outcome) {
+        let now = self.cell.shared.now();
+        lock(&self.cell.state).machine.handle(now, Input::Done { ticket, outcome });
+    }
+
+    /// Waits for the machine's deadline. Returns whether it has come.
+    fn wait(&mut self, cx: &mut Context<'_>) -> bool {
+        let shared = &self.cell.shared;
+        if self.phase == Phase::Quick {
+            self.phase = Phase::Parked;
+            let cell: Arc<dyn Parked> = Arc::<Cell<M>>::clone(&self.cell);
+            shared.parked.insert(self.cell.id, &cell);
+        }
+        let Some((at, _)) = lock(&self.cell.state).machine.deadline() else { return false };
+        let now = shared.now();
+        // A sleep that ends too early costs a look at the clock; a new one for each word of a call would cost more.
+        let timer = match &mut self.timer {
+            Some((until, timer)) if *until <= at => timer,
+            timer => &mut timer.insert((at, shared.runtime.sleep(at.since(now).into()))).1,
+        };
+        if now < at && timer.as_mut().poll(cx).is_pending() {
+            return false;
+        }
+        self.timer = None;
+        lock(&self.cell.state).machine.handle(shared.now(), Input::Tick);
+        true
+    }
+
+    fn pull(&self, buf: &mut Vec<u8>) -> Pull {
+        let mut state = lock(&self.cell.state);
+        // `More` means that the limit was reached: it moves on with what is there already.
+        let limit = buf.len() + CHUNK;
+        match state.machine.pull(self.stream, buf, limit) {
+            Pull::Wait if state.closed => Pull::End,
+            pulled => pulled,
+        }
+    }
+
+    fn end(&self) -> Phase {
+        if self.phase == Phase::Parked {
+            self.cell.shared.unpark(self.cell.id);
+        }
+        Phase::Ended
+    }
+}
+
+impl<M: Machine + Send + 'static> Source for Solo<M> {
+    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
+        self.poll_running(cx);
+        loop {
+            let moved = self.step(cx);
+            if let Some(reply) = self.opened.take() {
+                return Poll::Ready(reply);
+            }
+            if !moved && lock(&self.cell.state).closed {
+                return Poll::Ready(UNOPENED);
+            }
+            if !moved && !self.wait(cx) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut buf = std::mem::take(&mut self.kept);
+        if self.phase == Phase::Ended {
+            return Poll::Ready(None);
+        }
+        self.poll_running(cx);
+        loop {
+            let moved = self.step(cx);
+            let pulled = self.pull(&mut buf);
+            if pulled == Pull::End {
+                self.phase = self.end();
+            }
+            if !buf.is_empty() {
+                return Poll::Ready(Some(buf.into()));
+            }
+            if pulled == Pull::End {
+                return Poll::Ready(None);
+            }
+            if !moved && !self.wait(cx) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    fn whole(&mut self) -> Option<Vec<u8>> {
+        let mut buf = std::mem::take(&mut self.kept);
+        loop {
+            match self.pull(&mut buf) {
+                Pull::More => {}
+                Pull::Wait => {
+                    self.kept = buf;
+                    return None;
+                }
+                Pull::End => {
+                    self.phase = self.end();
+                    return Some(buf);
+                }
+            }
+        }
+    }
+}
+
+impl<M: Machine + Send + 'static> Drop for Solo<M> {
+    fn drop(&mut self) {
+        if self.phase == Phase::Ended {
+            return;
+        }
+        self.end();
+        let mut state = lock(&self.cell.state);
+        state.gone = true;
+        state.machine.handle(self.cell.shared.now(), Input::Detach { stream: self.stream });
+        while let Some(output) = state.machine.poll_output() {
+            if let Output::Event(event) = output {
+                log(&event);
+            }
+        }
+    }
+}
+
+impl<M: Machine + Send + 'static> Cell<M> {
+    fn handle(&self, input: Input<'_>) {
+        let waker = {
+            let mut state = lock(&self.state);
+            state.machine.handle(self.shared.now(), input);
+            state.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl<M: Machine + Send + 'static> Uplink for Cell<M> {
+    fn note(&self, call: CallId, note: Note) {
+        self.handle(Input::Note { call, note });
+    }
+
+    fn is_abandoned(&self, call: CallId) -> bool {
+        let state = lock(&self.state);
+        state.gone || state.abandoned.contains(&call)
+    }
+}
+
+impl<M: Machine + Send + 'static> Parked for Cell<M> {
+    fn close(&self) {
+        self.handle(Input::Close(Close::Shutdown));
+    }
+}
+
+impl<M> fmt::Debug for Cell<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cell").field("id", &self.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,95 @@
+//! A legacy call that goes on as a task of its own, also after its request's connection has gone (HTTP-28).
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use mcp_core::{Outcome, Ticket};
+
+use crate::session::Cell;
+use crate::shared::Shared;
+use crate::sync::lock;
+
+type Run = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// Ends a [`Spawned`] call from elsewhere.
+#[derive(Debug, Default)]
+pub(crate) struct Stop {
+    stopped: AtomicBool,
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Stop {
+    /// Has the task drop its call at once.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        let waker = lock(&self.waker).take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    fn poll_stopped(&self, cx: &Context<'_>) -> bool {
+        let mut waker = lock(&self.waker);
+        match &mut *waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        // Looked at last: whoever stops it before the waker was there is seen here.
+        self.is_stopped()
+    }
+}
+
+/// The task.
+pub(crate) struct Spawned {
+    shared: Arc<Shared>,
+    cell: Arc<Cell>,
+    /// `None` once the call has ended.
+    call: Option<(Ticket, Run)>,
+    stop: Arc<Stop>,
+}
+
+impl Spawned {
+    pub(crate) fn new(shared: &Arc<Shared>, cell: Arc<Cell>, ticket: Ticket, future: Run, stop: Arc<Stop>) -> Self {
+        shared.begin();
+        Self { shared: Arc::clone(shared), cell, call: Some((ticket, future)), stop }
+    }
+}
+
+impl Future for Spawned {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        if this.stop.poll_stopped(cx) {
+            this.call = None;
+            return Poll::Ready(());
+        }
+        let Some((_, future)) = &mut this.call else { return Poll::Ready(()) };
+        let outcome = std::task::ready!(future.as_mut().poll(cx));
+        if let Some((ticket, future)) = this.call.take() {
+            drop(future);
+            this.cell.done(&this.shared, ticket, outcome, cx);
+        }
+        Poll::Ready(())
+    }
+}
+
+impl Drop for Spawned {
+    fn drop(&mut self) {
+        self.shared.end();
+        // Its code panicked, or the runtime dropped the task: somebody may still wait for it.
+        if let Some((ticket, future)) = self.call.take()
+            && !self.stop.is_stopped()
+        {
+            drop(future);
+            self.cell.lost(&self.shared, ticket);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The transport as its clients see it: the service in memory, and the server over sockets.
+
+mod embedding;
+mod modern;
+mod requests;
+mod server;
+mod sessions;
+mod support;
+mod time;
+mod uploads;
