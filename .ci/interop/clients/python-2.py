@@ -1,0 +1,77 @@
+"""PyPI `mcp` 2.x. It offers its newest legacy revision; the older ones it accepts are offered by setting that constant."""
+
+import contextlib
+import warnings
+
+import checks
+import mcp.client.session
+import mcp.types
+from mcp import Client as SdkClient
+from mcp import MCPDeprecationWarning, MCPError, StdioServerParameters
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+
+warnings.simplefilter("ignore", MCPDeprecationWarning)
+
+
+class Client:
+    def __init__(self, row):
+        self.row = row
+        self.logs, self.progress, self.strays = [], [], []
+        self.session_of_response = None
+        self.mode = {"legacy": "legacy", "auto": "auto", "pin": row["revision"]}[row["mode"]]
+        if self.mode == "legacy":
+            mcp.client.session.LATEST_HANDSHAKE_VERSION = row["revision"]
+
+    @contextlib.asynccontextmanager
+    async def session(self):
+        async with contextlib.AsyncExitStack() as stack:
+            if self.row["transport"] == "http":
+                http = await stack.enter_async_context(create_mcp_http_client())
+                http.event_hooks["response"].append(self.on_response)
+                server = streamable_http_client(self.row["url"], http_client=http)
+            else:
+                command, *arguments = self.row["command"]
+                server = StdioServerParameters(command=command, args=arguments)
+            client = SdkClient(server, mode=self.mode, logging_callback=self.on_log, message_handler=self.on_message)
+            self.sdk = await stack.enter_async_context(client)
+            self.revision, self.server = self.sdk.protocol_version, self.sdk.server_info
+            yield
+
+    async def on_response(self, response):
+        self.session_of_response = response.headers.get("mcp-session-id", self.session_of_response)
+
+    def session_id(self):
+        return self.session_of_response
+
+    async def on_log(self, params):
+        self.logs.append(params)
+
+    async def on_message(self, message):
+        if isinstance(message, Exception):
+            self.strays.append(message)
+        elif isinstance(message, mcp.types.ProgressNotification):
+            self.progress.append(message.params)
+
+    async def list_page(self, cursor):
+        result = await self.sdk.list_tools(cursor=cursor)
+        return [tool.model_dump(mode="json", by_alias=True) for tool in result.tools], result.next_cursor
+
+    async def call(self, name, arguments, progress=None, level=None):
+        meta = {"io.modelcontextprotocol/logLevel": level} if level else None
+        result = await self.sdk.call_tool(name, arguments, progress_callback=progress, meta=meta)
+        return result.model_dump(mode="json", by_alias=True)
+
+    async def cancelled(self):
+        pass  # this client tells the server itself
+
+    async def set_level(self, level):
+        await self.sdk.set_logging_level(level)
+
+    async def ping(self):
+        await self.sdk.send_ping()
+
+    def error_code(self, error):
+        return error.error.code if isinstance(error, MCPError) else None
+
+
+checks.main(Client)

@@ -1,0 +1,56 @@
+// @modelcontextprotocol/sdk 1.x. It always offers its newest revision; the older ones it accepts are offered by rewriting that one
+// string on its way out.
+import { createRequire } from 'node:module';
+import { report } from './checks.mjs';
+
+const row = JSON.parse(process.argv[2]);
+const load = createRequire(row.modules + '/');
+const { Client } = load('@modelcontextprotocol/sdk/client/index.js');
+const { StreamableHTTPClientTransport } = load('@modelcontextprotocol/sdk/client/streamableHttp.js');
+const { StdioClientTransport } = load('@modelcontextprotocol/sdk/client/stdio.js');
+
+const sdk = new Client({ name: 'interop', version: '1.0.0' });
+const transport = row.transport === 'http'
+  ? new StreamableHTTPClientTransport(new URL(row.url))
+  : new StdioClientTransport({ command: row.command[0], args: row.command.slice(1), stderr: 'inherit' });
+const send = transport.send.bind(transport);
+transport.send = (message, options) => {
+  if (message.method === 'initialize') message = { ...message, params: { ...message.params, protocolVersion: row.revision } };
+  return send(message, options);
+};
+
+const client = {
+  url: row.url,
+  logs: [],
+  progress: [],
+  strays: [],
+  async connect() {
+    let agreed;
+    const setVersion = transport.setProtocolVersion?.bind(transport);
+    transport.setProtocolVersion = version => {
+      agreed = version;
+      setVersion?.(version);
+    };
+    await sdk.connect(transport);
+    const handle = transport.onmessage;
+    transport.onmessage = (message, extra) => {
+      if (message.method === 'notifications/message') client.logs.push(message.params);
+      if (message.method === 'notifications/progress') client.progress.push(message.params);
+      handle(message, extra);
+    };
+    sdk.onerror = error => {
+      if (error.message.includes('unknown message ID')) client.strays.push(error.message);
+    };
+    client.session = transport.sessionId;
+    return { revision: agreed, server: sdk.getServerVersion() };
+  },
+  listPage: cursor => sdk.listTools(cursor === undefined ? undefined : { cursor }),
+  call: (name, args, { meta, ...options } = {}) => sdk.callTool({ name, arguments: args, _meta: meta }, undefined, options),
+  setLevel: level => sdk.setLoggingLevel(level),
+  ping: () => sdk.ping(),
+  async close() {
+    if (row.transport === 'http') await transport.terminateSession();
+    await sdk.close();
+  },
+};
+await report(client, row);
