@@ -5,15 +5,13 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use bytes::Bytes;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::calls::Slot;
-use crate::encode::json::members;
+use crate::encode::json::{compact, members};
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::machine::Kind;
@@ -21,10 +19,14 @@ use crate::peer::{Caller, Revision};
 use crate::question::{Question, Response, Resume};
 use crate::settle::Settled;
 use crate::time::Time;
-use crate::wire::{Message, Param, write};
+use crate::wire::{Message, Param, decode, write};
 
 /// What one byte of the packed state can count.
 const MOST_QUESTIONS: usize = 255;
+
+/// Levels of arguments that may be spelled differently in a retry. Each costs a pass over what is in it; 8 are more than the
+/// arguments of a tool have.
+const RESPELLED: usize = 8;
 
 /// Whether a run may ask that (MRTR-2, MRTR-3; bounds of [`Limits`](crate::policy::Limits)). Counts the round.
 pub(crate) fn admit(
@@ -220,35 +222,48 @@ fn bound(caller: &Caller, kind: &Kind) -> Vec<u8> {
     part(&[u8::from(caller.principal.is_some())]);
     part(method.as_bytes());
     part(name.as_bytes());
-    part(canonical(params).as_bytes());
+    let mut spelled = Vec::with_capacity(params.len());
+    canonical(&mut spelled, core::str::from_utf8(params).unwrap_or_default(), RESPELLED);
+    part(&spelled);
     bound
 }
 
-/// The same JSON in one spelling: a client may write its arguments anew for the retry.
-fn canonical(json: &[u8]) -> Cow<'_, str> {
-    match serde_json::from_slice::<Value>(json) {
-        Ok(mut value) => {
-            sort(&mut value);
-            Cow::Owned(value.to_string())
-        }
-        Err(_) => String::from_utf8_lossy(json),
-    }
-}
-
-/// Puts members in order of their keys; needed where a dependent switches on serde_json's `preserve_order`.
-fn sort(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            let mut sorted: Vec<(String, Value)> = core::mem::take(members).into_iter().collect();
-            sorted.sort_by(|a, b| a.0.cmp(&b.0));
-            for (key, mut value) in sorted {
-                sort(&mut value);
-                members.insert(key, value);
+/// The same JSON in one spelling, for a client or a proxy that writes the arguments anew for the retry: blanks, the order of
+/// members and escapes are one, to a depth of [`RESPELLED`]. Nothing else is: a member that is there twice stays so, and a
+/// number keeps its digits, so that no two arguments that any reader could tell apart are taken for the same.
+fn canonical(out: &mut Vec<u8>, json: &str, depth: usize) {
+    match json.as_bytes().first() {
+        Some(b'{') if depth > 0 => {
+            if let Some(mut members) = members(json) {
+                members.sort_by(|(a, _), (b, _)| a.cmp(b));
+                out.push(b'{');
+                for (key, value) in members {
+                    write::string(out, &key);
+                    out.push(b':');
+                    canonical(out, value, depth - 1);
+                    out.push(b',');
+                }
+                return out.push(b'}');
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(sort),
+        Some(b'[') if depth > 0 => {
+            if let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(json) {
+                out.push(b'[');
+                for item in items {
+                    canonical(out, item.get(), depth - 1);
+                    out.push(b',');
+                }
+                return out.push(b']');
+            }
+        }
+        Some(b'"') => {
+            if let Some(text) = decode(json) {
+                return write::string(out, &text);
+            }
+        }
         _ => {}
     }
+    out.extend_from_slice(compact(json).as_bytes());
 }
 
 /// `expiry, rounds, number of keys, (length, key)…, state`.

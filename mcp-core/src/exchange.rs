@@ -88,7 +88,8 @@ impl Exchange {
                 return self.accept();
             }
             _ => {
-                let fault = Fault::invalid_request("A 2026-07-28 body is one request or notification, not an answer or array");
+                let fault =
+                    Fault::invalid_request("A 2026-07-28 body is one request or notification, not an answer or array");
                 return self.refuse(None, fault);
             }
         };
@@ -139,7 +140,9 @@ impl Exchange {
         let frame = match note {
             Note::Progress { .. } => settle::progress(slot, note).map(|json| (FrameKind::Progress(slot.origin), json)),
             // LOG-3: only if this request asked, and only from the level that it asked for.
-            Note::Log { level, .. } if self.endpoint.has_logging() && slot.level.is_some_and(|least| *level >= least) => {
+            Note::Log { level, .. }
+                if self.endpoint.has_logging() && slot.level.is_some_and(|least| *level >= least) =>
+            {
                 settle::log(note).map(|json| (FrameKind::Log, json))
             }
             Note::Log { .. } => None,
@@ -158,15 +161,15 @@ impl Exchange {
 
     fn tick(&mut self) {
         let now = self.clock.now();
-        if let Phase::Running(slot) = &self.phase {
-            if slot.deadline.is_some_and(|at| at <= now) {
-                let call = slot.call;
-                let fault = Fault::internal("The call took longer than this server allows");
-                let response = settle::error(Some(&slot.id), &fault);
-                self.outputs.push(Output::Abandon(call));
-                self.outputs.event(Event::TimedOut(call));
-                return self.finish(response, fault.status());
-            }
+        if let Phase::Running(slot) = &self.phase
+            && slot.deadline.is_some_and(|at| at <= now)
+        {
+            let call = slot.call;
+            let fault = Fault::internal("The call took longer than this server allows");
+            let response = settle::error(Some(&slot.id), &fault);
+            self.outputs.push(Output::Abandon(call));
+            self.outputs.event(Event::TimedOut(call));
+            return self.finish(response, fault.status());
         }
         if self.keep_alive.is_some_and(|at| at <= now) {
             let reply = self.stream.keep_alive();
@@ -227,8 +230,10 @@ impl Exchange {
     }
 
     fn rearm(&mut self) {
-        let at = self.clock.now().after(self.endpoint.timing().keep_alive);
-        self.keep_alive = self.stream.wants_keep_alive().then_some(at);
+        let now = self.clock.now();
+        let at = now.after(self.endpoint.timing().keep_alive);
+        // A deadline that is due as soon as it is set would be ticked for ever.
+        self.keep_alive = (self.stream.wants_keep_alive() && at > now).then_some(at);
     }
 }
 
@@ -239,7 +244,9 @@ impl Machine for Exchange {
         self.clock.advance(now);
         match input {
             Input::Message { message, head, from, view } => self.message(&message, head, from, view),
-            Input::Unread(unread) if matches!(self.phase, Phase::Fresh) => self.refuse(unread.id.as_ref(), unread.fault),
+            Input::Unread(unread) if matches!(self.phase, Phase::Fresh) => {
+                self.refuse(unread.id.as_ref(), unread.fault)
+            }
             Input::Note { call, note } => self.note(call, &note),
             Input::Done { ticket, outcome } => self.done(&ticket, outcome),
             Input::Tick => self.tick(),

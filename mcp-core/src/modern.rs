@@ -56,7 +56,10 @@ pub(crate) fn admit(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
     let token = token(message, endpoint)?;
     if let Some(head) = head {
         headers::check_method(head, message.method())?;
-        headers::check_name(head, message)?;
+        // HDR-3: a task is named only to a server that has tasks; to any other its methods are unknown (A29).
+        if !message.method().starts_with("tasks/") || endpoint.extension_of(message.method()).is_some() {
+            headers::check_name(head, message)?;
+        }
     }
     match message.method() {
         "server/discover" => Ok(Step::Answer(answer(id, endpoint.discover_result()))),
@@ -181,9 +184,8 @@ fn require(has: &Capabilities, needs: &Capabilities) -> Result<(), Fault> {
 }
 
 fn peer(message: &Message) -> Result<Peer, Fault> {
-    let wrong = |what: &str| {
-        Fault::invalid_params(alloc::format!("`_meta[\"io.modelcontextprotocol/{what}")).with_status(400)
-    };
+    let wrong =
+        |what: &str| Fault::invalid_params(alloc::format!("`_meta[\"io.modelcontextprotocol/{what}")).with_status(400);
     let Some(declared) = message.meta_member(Meta::ClientCapabilities) else {
         return Err(wrong("clientCapabilities\"]` is missing: send an object, `{}` if there are none"));
     };
@@ -249,8 +251,7 @@ fn unknown_method(endpoint: &Endpoint, method: &str) -> Fault {
 
 /// VER-7: a modern-only server is asked for a handshake.
 pub(crate) fn no_handshake(endpoint: &Endpoint) -> Fault {
-    let message =
-        alloc::format!("initialize is not supported here; this server speaks {}", endpoint.supported_text());
+    let message = alloc::format!("initialize is not supported here; this server speaks {}", endpoint.supported_text());
     Fault::new(Code::METHOD_NOT_FOUND, message).with_data(endpoint.supported_data())
 }
 

@@ -222,9 +222,7 @@ fn named_session(endpoint: &Endpoint, head: &Head<'_>) -> Result<Option<SessionI
         _ if !endpoint.legacy() => Ok(None),
         Field::Absent => Ok(None),
         Field::Many => Err(Fault::invalid_request("`Mcp-Session-Id` is there more than once")),
-        Field::One(text) => {
-            SessionId::parse(text).filter(|_| endpoint.sessions()).map(Some).ok_or_else(no_session)
-        }
+        Field::One(text) => SessionId::parse(text).filter(|_| endpoint.sessions()).map(Some).ok_or_else(no_session),
     }
 }
 

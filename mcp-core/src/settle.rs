@@ -107,7 +107,9 @@ fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>
     match (answer, &slot.kind) {
         (Answer::Tool(answer), Kind::Tool { .. }) => {
             let valid = |json: &[u8]| encode::is_json(json);
-            if !answer.structured.as_deref().is_none_or(valid) || !answer.meta.as_ref().is_none_or(|m| valid(m.as_bytes())) {
+            if !answer.structured.as_deref().is_none_or(valid)
+                || !answer.meta.as_ref().is_none_or(|m| valid(m.as_bytes()))
+            {
                 return Err(Fault::internal("The tool's result is not valid JSON"));
             }
             let mut out = Vec::with_capacity(256);
@@ -129,7 +131,8 @@ fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>
 
 /// The error codes of one era are not sent to the other (SHIM-3, SHIM-4, ERR-2).
 fn refuse(slot: &Slot, fault: Fault, endpoint: &Endpoint) -> Settled {
-    let modern_only = matches!(fault.code(), Code::HEADER_MISMATCH | Code::MISSING_CAPABILITY | Code::UNSUPPORTED_VERSION);
+    let modern_only =
+        matches!(fault.code(), Code::HEADER_MISMATCH | Code::MISSING_CAPABILITY | Code::UNSUPPORTED_VERSION);
     let fault = match slot.era() {
         Era::Legacy if modern_only && matches!(slot.kind, Kind::Tool { .. }) => {
             let answer = Answer::Tool(ToolAnswer::error(fault.message()));

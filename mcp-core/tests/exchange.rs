@@ -460,17 +460,20 @@ fn a_method_of_tasks_is_unknown_without_the_extension_and_refused_before_its_id_
     let id = "io.modelcontextprotocol/tasks";
     let tasks = ExtensionDecl::new(id).with_method("tasks/get").with_method("tasks/cancel");
     let served = fixture::builder().extension(tasks).build().unwrap();
-    let headers = |message: &Value| [fixture::headers(message), vec![("mcp-name".into(), "t".into())]].concat();
-    let get = |endpoint: &Arc<Endpoint>, method: &str, capabilities: &Value| {
+    let named = |name: &str, endpoint: &Arc<Endpoint>, method: &str, capabilities: &Value| {
         let message = fixture::modern(1, method, &json!({"taskId": "t"}), capabilities);
+        let headers = [fixture::headers(&message), vec![("mcp-name".into(), name.into())]].concat();
         let mut script = exchange(endpoint);
-        let sent = script.send_with(&message, &headers(&message));
+        let sent = script.send_with(&message, &headers);
         (sent.reply.is_some().then(|| verdict(&sent)), script.calls.len())
     };
+    let get = |endpoint: &Arc<Endpoint>, method: &str, capabilities: &Value| named("t", endpoint, method, capabilities);
     assert_eq!(get(&fixture::endpoint(), "tasks/get", &json!({"extensions": {id: {}}})), (Some((404, -32601)), 0));
     assert_eq!(get(&served, "tasks/get", &json!({})), (Some((400, -32021)), 0));
     assert_eq!(get(&served, "tasks/list", &json!({"extensions": {id: {}}})), (Some((404, -32601)), 0));
     assert_eq!(get(&served, "tasks/get", &json!({"extensions": {id: {}}})), (None, 1));
+    assert_eq!(named("u", &served, "tasks/get", &json!({"extensions": {id: {}}})), (Some((400, -32020)), 0), "TASK-29");
+    assert_eq!(named("u", &served, "tasks/get", &json!({})), (Some((400, -32020)), 0));
 }
 
 #[test]

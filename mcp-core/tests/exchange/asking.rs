@@ -386,14 +386,39 @@ fn a_state_is_for_its_principal_its_tool_and_its_arguments_mrtr_9_case_116() {
         message["params"][key] = value;
         assert_eq!(refused(&served, &message), BAD, "{key}");
     }
+    // What one reader takes for the same and another does not.
+    let served_text = |from: &str, to: &str| {
+        let message = retry(&state, &json!({})).to_string();
+        let changed = message.replace(from, to);
+        assert_ne!(message, changed);
+        let mut script = exchange(&served);
+        let sent = script.send_bytes(changed.into(), None);
+        script.calls.is_empty().then(|| sent.code())
+    };
+    assert_eq!(served_text(r#""message":"hi""#, r#""message":"ho","message":"hi""#), Some(-32602));
+    assert_eq!(served_text(r#""n":[1,"#, r#""n":[1.0,"#), Some(-32602));
     // The same arguments in another spelling are the same.
-    let message = retry(&state, &json!({})).to_string();
-    let spelled =
-        message.replace(&arguments()["arguments"].to_string(), r#"{ "n":[ 1,{"a":2, "b":1}], "message":"\u0068i" }"#);
-    assert_ne!(message, spelled);
-    let mut script = exchange(&served);
-    script.send_bytes(spelled.into(), None);
-    assert_eq!(script.calls.len(), 1);
+    let spelled = r#"{ "n":[ 1,{"a":2, "b":1}], "message":"\u0068i" }"#;
+    assert_eq!(served_text(&arguments()["arguments"].to_string(), spelled), None);
+}
+
+#[test]
+fn a_state_is_for_the_very_digits_of_its_arguments_mrtr_9() {
+    let with = |digits: &str, state: Option<&str>| {
+        let mut message = call("echo", &json!({"arguments": {"amount": "@"}}), &able());
+        if let Some(state) = state {
+            message["params"]["requestState"] = json!(state);
+        }
+        let mut script = exchange(&fixture::endpoint());
+        script.send_bytes(message.to_string().replace(r#""@""#, digits).into(), None);
+        script
+    };
+    let mut script = with("123456789012345678901", None);
+    script.done(ask(&[("who", form("Name?"))], ""));
+    let state = state_of(&script.received());
+    assert_eq!(with("123456789012345678901", Some(&state)).calls.len(), 1);
+    assert_eq!(with("123456789012345678902", Some(&state)).calls.len(), 0);
+    assert_eq!(with("\"123456789012345678901\"", Some(&state)).calls.len(), 0);
 }
 
 #[test]

@@ -315,6 +315,16 @@ fn a_reader_that_stalls_finds_one_comment_http_45() {
     assert_eq!(script.received().text, ": \n\n");
 }
 
+#[test]
+fn a_deadline_lies_ahead_or_is_none() {
+    let endpoint = timed(|policy| policy.timing.keep_alive = Span(0));
+    assert_eq!(started_on(&endpoint, &echo(&json!({}))).deadline(), None);
+    let mut script = exchange(&fixture::endpoint());
+    script.now = Time::MAX;
+    script.send(&echo(&json!({})));
+    assert_eq!(script.deadline(), None);
+}
+
 // Cancellation and lateness.
 
 #[test]
