@@ -55,7 +55,8 @@ impl Server {
     /// Never: the definitions are fixed.
     #[must_use]
     pub fn new(tools: u64) -> Self {
-        let mut builder = Catalog::builder().tool(Tool::new("echo", Handle(0), SCHEMA).with_description("Say it again"));
+        let mut builder =
+            Catalog::builder().tool(Tool::new("echo", Handle(0), SCHEMA).with_description("Say it again"));
         for n in 1..tools {
             builder = builder.tool(Tool::new(&format!("tool_{n}"), Handle(n), SCHEMA));
         }

@@ -82,7 +82,12 @@ const UNNAMED: CallId = CallId(0);
 
 impl Slot {
     /// The slot of an admitted request, and what its first run is handed.
-    pub(crate) fn new(admission: Admission, caller: &Caller, stream: StreamId, deadline: Option<Time>) -> (Self, Option<Box<Resume>>) {
+    pub(crate) fn new(
+        admission: Admission,
+        caller: &Caller,
+        stream: StreamId,
+        deadline: Option<Time>,
+    ) -> (Self, Option<Box<Resume>>) {
         let slot = Self {
             call: UNNAMED,
             origin: UNNAMED,
@@ -178,7 +183,7 @@ impl Calls {
     pub(crate) fn take(&mut self, index: u32) -> Option<Slot> {
         let slot = self.slots.get_mut(index as usize)?.take()?;
         self.live -= 1;
-        if self.live == 0 {
+        if self.live == 0 && self.slots.len() > ROOM {
             // An idle session keeps no room for the calls that it once had.
             self.slots = Vec::new();
         }
@@ -213,3 +218,6 @@ impl Calls {
         self.iter().any(|slot| matches!(slot.phase, Phase::Running))
     }
 }
+
+/// Slots that are kept while no call runs: one call after the other is the usual course.
+const ROOM: usize = 1;

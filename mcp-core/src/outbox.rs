@@ -228,7 +228,8 @@ mod tests {
 
     #[test]
     fn a_pull_stops_at_its_limit_but_gives_at_least_one_message() {
-        let mut outbox = outbox(&[(FrameKind::Answer, "11111111"), (FrameKind::Answer, "2"), (FrameKind::Answer, "3")], 9);
+        let mut outbox =
+            outbox(&[(FrameKind::Answer, "11111111"), (FrameKind::Answer, "2"), (FrameKind::Answer, "3")], 9);
         let mut buf = Vec::new();
         assert_eq!(outbox.pull(Framing::Lines, &mut buf, 4), Pull::More);
         assert_eq!(buf, b"11111111\n");

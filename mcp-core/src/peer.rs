@@ -173,14 +173,16 @@ impl Capabilities {
         if absent(Ability::Roots) {
             members.push("\"roots\":{}".into());
         }
-        members.extend(object("sampling", absent(Ability::Sampling), &[
-            ("tools", absent(Ability::SamplingTools)),
-            ("context", absent(Ability::SamplingContext)),
-        ]));
-        members.extend(object("elicitation", false, &[
-            ("form", absent(Ability::ElicitationForm)),
-            ("url", absent(Ability::ElicitationUrl)),
-        ]));
+        members.extend(object(
+            "sampling",
+            absent(Ability::Sampling),
+            &[("tools", absent(Ability::SamplingTools)), ("context", absent(Ability::SamplingContext))],
+        ));
+        members.extend(object(
+            "elicitation",
+            false,
+            &[("form", absent(Ability::ElicitationForm)), ("url", absent(Ability::ElicitationUrl))],
+        ));
         if !extensions.is_empty() {
             let list: Vec<String> = extensions
                 .iter()
@@ -304,10 +306,7 @@ mod tests {
         let url = Capabilities::none().with(Ability::ElicitationUrl);
         assert_eq!(none.missing(&url).as_deref(), Some(r#"{"elicitation":{"url":{}}}"#));
         let tasks = Capabilities::none().with_extension("io.modelcontextprotocol/tasks", "{}");
-        assert_eq!(
-            none.missing(&tasks).as_deref(),
-            Some(r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#)
-        );
+        assert_eq!(none.missing(&tasks).as_deref(), Some(r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#));
     }
 
     #[test]

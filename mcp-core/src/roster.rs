@@ -4,7 +4,6 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use core::fmt;
 
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hashbrown::HashMap;

@@ -11,9 +11,7 @@ use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::headers::{Accept, Field, Head};
 use crate::legacy::{self, Phase};
-use crate::machine::{
-    Change, Close, Event, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed,
-};
+use crate::machine::{Change, Close, Event, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
 use crate::modern::Court;
 use crate::outbox::FrameKind;
 use crate::peer::{Caller, Era, Principal, Revision};
@@ -214,7 +212,9 @@ impl Session {
         let most = self.desk.endpoint.limits().listening;
         let fault = if head.last_event != Field::Absent {
             // HTTP-29: a definite answer; not 404, which would end the session at the client.
-            Fault::invalid_request("The stream cannot be resumed: the event is not known here. Listen without `Last-Event-ID`")
+            Fault::invalid_request(
+                "The stream cannot be resumed: the event is not known here. Listen without `Last-Event-ID`",
+            )
         } else if self.desk.streams.listening() >= most {
             Fault::invalid_request("Too many open GET streams in this session: close one first").with_status(409)
         } else {
@@ -288,12 +288,16 @@ impl Session {
     /// When the session counts as quiet, and then as idle. A running call defers both; an open question defers the end
     /// only (design 4).
     fn quiet(&self) -> Option<(Time, Timer)> {
-        if matches!(self.kind, SessionKind::Sessionless) || self.desk.phase.ready().is_none() || self.desk.calls.any_running() {
+        if matches!(self.kind, SessionKind::Sessionless)
+            || self.desk.phase.ready().is_none()
+            || self.desk.calls.any_running()
+        {
             return None;
         }
         let timing = self.desk.endpoint.timing();
         let idle = self.desk.calls.is_empty().then(|| (self.active.after(timing.idle), Timer::Idle));
-        let hibernate = timing.hibernate_after.filter(|_| !self.drowsy).map(|span| (self.active.after(span), Timer::Hibernate));
+        let hibernate =
+            timing.hibernate_after.filter(|_| !self.drowsy).map(|span| (self.active.after(span), Timer::Hibernate));
         idle.into_iter().chain(hibernate).min()
     }
 
@@ -404,9 +408,12 @@ pub(crate) fn refuse_batch(members: &[Result<Message, Unread>], revision: Option
 /// A `list_changed` notification (TOOL-16).
 pub(crate) fn list_changed(what: Change) -> Vec<u8> {
     let mut out = Vec::with_capacity(96);
-    write::notification_open(&mut out, match what {
-        Change::Tools => "notifications/tools/list_changed",
-    });
+    write::notification_open(
+        &mut out,
+        match what {
+            Change::Tools => "notifications/tools/list_changed",
+        },
+    );
     out.extend_from_slice(b"{}}");
     out
 }

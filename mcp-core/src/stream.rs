@@ -199,7 +199,11 @@ impl Stream {
         let batch = matches!(self.life, Life::Owes { batch: true, .. });
         if self.outbox.is_empty() {
             // Cancelled: an event stream without events, or nothing at all.
-            return Some(if self.accept.events { self.open_events() } else { self.open(Framing::Bare, Reply::ACCEPTED) });
+            return Some(if self.accept.events {
+                self.open_events()
+            } else {
+                self.open(Framing::Bare, Reply::ACCEPTED)
+            });
         }
         // A status other than 200 cannot be said by an event stream, so it wins over `Accept`.
         if self.accept.json || !self.accept.events || status != 200 {

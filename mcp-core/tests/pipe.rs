@@ -88,7 +88,11 @@ fn stdio_row_6_other_requests_before_the_handshake_are_told_both_ways_to_open() 
         assert!(message.contains("_meta") && message.contains("initialize"), "{message}");
         assert_eq!(error["data"]["supported"][0], "2026-07-28");
     }
-    assert_eq!(script.send(&fixture::initialize("2025-11-25", &json!({}))).code(), 0, "ver_23: and the handshake still works");
+    assert_eq!(
+        script.send(&fixture::initialize("2025-11-25", &json!({}))).code(),
+        0,
+        "ver_23: and the handshake still works"
+    );
 }
 
 #[test]
@@ -140,11 +144,15 @@ fn a_modern_only_server_names_its_versions_to_an_old_client_ver_7() {
 #[test]
 fn each_modern_request_is_judged_by_itself_base_18_stdio_11() {
     let mut script = pipe();
-    let sampler = |id: u64, capabilities: Value| fixture::modern(id, "tools/call", &json!({"name": "sampler"}), &capabilities);
+    let sampler =
+        |id: u64, capabilities: Value| fixture::modern(id, "tools/call", &json!({"name": "sampler"}), &capabilities);
     script.send(&sampler(1, json!({"sampling": {}})));
     assert_eq!(script.calls.len(), 1);
     let sent = script.send(&sampler(2, json!({})));
-    assert_eq!((sent.code(), sent.one()["error"]["data"].clone()), (-32021, json!({"requiredCapabilities": {"sampling": {}}})));
+    assert_eq!(
+        (sent.code(), sent.one()["error"]["data"].clone()),
+        (-32021, json!({"requiredCapabilities": {"sampling": {}}}))
+    );
 }
 
 #[test]
@@ -276,7 +284,8 @@ fn a_change_is_told_once_after_initialized_tool_16() {
 fn members_of_a_batch_are_answered_on_lines_of_their_own_batch_1() {
     let mut script = pipe();
     script.send(&fixture::initialize("2025-03-26", &json!({})));
-    let sent = script.send(&json!([fixture::request(1, "ping", &json!({})), 5, fixture::request(2, "ping", &json!({}))]));
+    let sent =
+        script.send(&json!([fixture::request(1, "ping", &json!({})), 5, fixture::request(2, "ping", &json!({}))]));
     assert_eq!(sent.messages.len(), 3);
     let mut script = opened(&json!({}));
     let sent = script.send(&json!([fixture::request(1, "ping", &json!({}))]));

@@ -6,8 +6,8 @@ use mcp_core::answer::{Answer, ToolAnswer};
 use mcp_core::policy::{Policy, Timing};
 use mcp_core::question::Question;
 use mcp_core::{
-    CallId, Caller, Change, Close, Event, Form, Input, Kind, Level, MachineId, Note, Outcome, Revision, Scopes, Session,
-    SessionId, Span, StreamId, Time, Timer,
+    CallId, Caller, Change, Close, Event, Form, Input, Kind, Level, MachineId, Note, Outcome, Revision, Scopes,
+    Session, SessionId, Span, StreamId, Time, Timer,
 };
 use serde_json::{Value, json};
 use testkit::{Script, fixture};
@@ -261,7 +261,13 @@ fn cancellations_that_name_nothing_are_ignored_canc_1_canc_8() {
     let mut script = open();
     script.send(&call(1, false));
     let stream = script.stream();
-    for params in [json!({"requestId": "1"}), json!({"requestId": 99}), json!({}), json!({"requestId": null}), json!({"requestId": []})] {
+    for params in [
+        json!({"requestId": "1"}),
+        json!({"requestId": 99}),
+        json!({}),
+        json!({"requestId": null}),
+        json!({"requestId": []}),
+    ] {
         let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
         assert_eq!(script.send(&cancel).status(), 202);
     }
@@ -527,7 +533,8 @@ fn batch(script: &mut Script<Session>, messages: &Value) -> testkit::Sent {
 #[test]
 fn a_batch_is_answered_as_an_array_in_2025_03_26_batch_2() {
     let mut script = opened(Revision::V2025_03_26, &json!({}));
-    let sent = batch(&mut script, &json!([fixture::request(1, "ping", &json!({})), fixture::initialized(), call(2, false)]));
+    let sent =
+        batch(&mut script, &json!([fixture::request(1, "ping", &json!({})), fixture::initialized(), call(2, false)]));
     assert_eq!(sent.reply, None, "it waits for the call");
     let stream = script.stream();
     script.done(text("hi"));
@@ -594,8 +601,11 @@ fn a_question_goes_out_on_the_stream_of_its_call_and_its_answer_starts_another_r
     script.note(progress(7.0));
     script.done(ask());
     let sent = script.sent(stream);
-    assert_eq!(sent.messages[1], json!({"jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": {
-        "mode": "form", "message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}}));
+    assert_eq!(
+        sent.messages[1],
+        json!({"jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": {
+        "mode": "form", "message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}})
+    );
     assert!(script.sent(listening).messages.is_empty(), "http_27: not on the GET stream");
     let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"action": "accept", "content": {"name": "Ann"}}});
     assert_eq!(script.send(&answer).status(), 202);

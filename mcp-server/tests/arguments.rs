@@ -246,7 +246,7 @@ async fn explaining_what_is_wrong_takes_no_longer_for_a_hostile_peer() {
     }
     let mut client = Client::of(server().tool(tool("root").run(|_: Root| ())));
     let mut nested = json!(1);
-    for _ in 0..20 {
+    for _ in 0..7 {
         nested = json!({"a": [nested]});
     }
     let members: serde_json::Map<String, Value> = (0..100_000).map(|n| (format!("{n}"), json!(n))).collect();

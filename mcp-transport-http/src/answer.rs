@@ -17,7 +17,7 @@ pub(crate) fn respond(reply: &Reply, body: Body) -> Response<Body> {
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     for (name, value) in reply.headers() {
-        headers.insert(header_name(name), HeaderValue::from_static(value));
+        headers.insert(header_name(name), header_value(value));
     }
     if let Some(session) = reply.session {
         set(headers, SESSION, &session.encode());
@@ -59,4 +59,10 @@ fn header_name(name: &'static str) -> HeaderName {
         "retry-after" => RETRY_AFTER,
         other => HeaderName::from_static(other),
     }
+}
+
+/// The value of such a header. The usual one was checked when this was compiled.
+fn header_value(value: &'static str) -> HeaderValue {
+    const JSON: HeaderValue = HeaderValue::from_static("application/json");
+    if value == "application/json" { JSON } else { HeaderValue::from_static(value) }
 }

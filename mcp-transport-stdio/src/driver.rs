@@ -1,11 +1,12 @@
 //! The run loop: what a reader, a writer, a clock and the server's code need to do for a [`Pipe`](mcp_core::Pipe).
 //!
 //! ```text
-//!            lines                    Call                 poll
-//! Incoming ────────► Pipe (Shared) ────────► Runner ◄─────────────── wakers
-//!                      │   ▲  ▲ Done, Note      │
-//! Outgoing ◄───────────┘   │  └────────────────-┘
-//!            pull          └ Tick: timer
+//!           lines               Call
+//! Incoming ───────► Pipe ───────────────► Runner: calls, polled once where they stand, parked if pending
+//!                   ▲ │ ▲                   │
+//!        timer: Tick ─┘ │ └─────────────────┘
+//! Outgoing ◄────────────┘    Done, Note
+//!           pull
 //! ```
 //!
 //! All rules of the protocol are the machine's. What is decided here is when to read, when to write and when to stop:
@@ -129,7 +130,6 @@ where
         self.runner.now = self.shared.clock().now();
         let state = self.shared.attend();
         let shutdown = state.shutdown;
-        // A note brings something to pull without an output of its own, if more was to be pulled anyway.
         self.runner.settle(&self.shared, state, cx);
         if shutdown && matches!(self.phase, Phase::Open | Phase::Finishing { .. }) {
             self.leave(Ended::Shutdown, Close::Shutdown, cx);
@@ -212,6 +212,11 @@ where
             match self.outgoing.poll_send(pull, cx)? {
                 Sent::All => {
                     self.blocked = None;
+                    return Ok(Written::Some);
+                }
+                Sent::Chunk => {
+                    self.blocked = None;
+                    runner.ready = true;
                     return Ok(Written::Some);
                 }
                 Sent::Blocked { moved } => {

@@ -23,6 +23,8 @@ pub(crate) struct Outgoing<W> {
 pub(crate) enum Sent {
     /// All there was.
     All,
+    /// One chunk, and there is more.
+    Chunk,
     /// The peer takes no more for now. `moved`: it took some.
     Blocked { moved: bool },
     /// The peer takes nothing any more.
@@ -34,23 +36,19 @@ impl<W: AsyncWrite + Unpin> Outgoing<W> {
         Self { writer, buffer: Vec::new(), sent: 0, chunk, dirty: false }
     }
 
-    /// Writes all that `pull` gives. It is pulled only once the last of it was taken, so that a peer that does not read costs
-    /// one chunk here, and the machine can still drop and merge what waits in it.
+    /// Writes the next chunk that `pull` gives. It is pulled only once the last one was taken, so that a peer that does not read
+    /// costs one chunk here, and the machine can still drop and merge what waits in it.
     pub(crate) fn poll_send(
         &mut self,
-        mut pull: impl FnMut(&mut Vec<u8>, usize) -> Pull,
+        pull: impl FnOnce(&mut Vec<u8>, usize) -> Pull,
         cx: &mut Context<'_>,
     ) -> io::Result<Sent> {
-        let mut moved = false;
         let mut more = true;
-        loop {
-            if self.buffer.is_empty() {
-                if !more {
-                    return self.poll_flush(moved, cx);
-                }
-                more = pull(&mut self.buffer, self.chunk) == Pull::More;
-                continue;
-            }
+        if self.buffer.is_empty() {
+            more = pull(&mut self.buffer, self.chunk) == Pull::More;
+        }
+        let mut moved = false;
+        while !self.buffer.is_empty() {
             match Pin::new(&mut self.writer).poll_write(cx, &self.buffer[self.sent..]) {
                 Poll::Pending => return Ok(Sent::Blocked { moved }),
                 Poll::Ready(Ok(0)) => return Ok(Sent::Gone),
@@ -62,6 +60,7 @@ impl<W: AsyncWrite + Unpin> Outgoing<W> {
                 Poll::Ready(Err(error)) => return gone(error).map(|()| Sent::Gone),
             }
         }
+        if more { Ok(Sent::Chunk) } else { self.poll_flush(moved, cx) }
     }
 
     /// Whether the peer has all that was pulled.

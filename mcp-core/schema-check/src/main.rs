@@ -158,8 +158,9 @@ impl Report {
         for (name, part) in checks {
             match schemas.definition(revision, &name)? {
                 None => complaints.push(format!("{revision} has no {name}")),
-                Some(validator) => complaints
-                    .extend(validator.iter_errors(part).map(|error| format!("{name}{}: {error}", error.instance_path()))),
+                Some(validator) => complaints.extend(
+                    validator.iter_errors(part).map(|error| format!("{name}{}: {error}", error.instance_path())),
+                ),
             }
         }
         if complaints.is_empty() {
@@ -174,7 +175,8 @@ impl Report {
     fn print(&self) {
         println!("{:<42} {}", "checked against the schema", "messages by revision");
         for (what, revisions) in &self.seen {
-            let counts: Vec<String> = revisions.iter().map(|(revision, count)| format!("{revision}: {count}")).collect();
+            let counts: Vec<String> =
+                revisions.iter().map(|(revision, count)| format!("{revision}: {count}")).collect();
             println!("{what:<42} {}", counts.join(", "));
         }
         for complaint in self.complaints.iter().take(20) {

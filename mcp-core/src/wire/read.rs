@@ -12,7 +12,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -48,7 +48,9 @@ pub fn read(body: Bytes, limits: &Limits) -> Result<Message, Unread> {
         return Err(Unread::too_long(u32::MAX as usize));
     }
     let skipped = if body.starts_with(BOM) { BOM.len() } else { 0 };
-    let body = body.slice(skipped..);
+    // Not `slice`: that would move every body into shared memory.
+    let mut body = body;
+    body.advance(skipped);
     let text = core::str::from_utf8(&body).map_err(|error| not_json("not UTF-8 at", skipped + error.valid_up_to()))?;
     // `serde_json` counts some defects from the byte in front of them.
     let fail =
