@@ -243,7 +243,9 @@ impl Desk {
             return self.streams.remove(id);
         }
         self.outputs.opened(id, reply);
-        self.outputs.ready(id);
+        if self.streams.get(id).is_some_and(Stream::is_open) {
+            self.outputs.ready(id);
+        }
         self.rearm(id);
     }
 

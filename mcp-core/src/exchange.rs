@@ -250,7 +250,7 @@ impl Machine for Exchange {
             Input::Note { call, note } => self.note(call, &note),
             Input::Done { ticket, outcome } => self.done(&ticket, outcome),
             Input::Tick => self.tick(),
-            Input::Detach { .. } if !matches!(self.phase, Phase::Closed) => self.abandon(),
+            Input::Detach { stream: StreamId::ONLY } if !matches!(self.phase, Phase::Closed) => self.abandon(),
             Input::Close(why) => self.close(why),
             Input::Attach { .. } if matches!(self.phase, Phase::Fresh) => {
                 let fault = Fault::new(Code::INVALID_REQUEST, "A 2026-07-28 request is a POST").with_status(405);

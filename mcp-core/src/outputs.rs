@@ -26,6 +26,8 @@ impl Outputs {
     /// The stream begins, if there is a head to say so with.
     pub(crate) fn opened(&mut self, stream: StreamId, reply: Option<Reply>) {
         if let Some(reply) = reply {
+            // A driver is to know the head before it pulls; who opens says `ready` after it.
+            self.0.retain(|output| !matches!(output, Output::Ready(said) if *said == stream));
             self.push(Output::Open { stream, reply });
         }
     }

@@ -76,10 +76,11 @@ pub fn delete(endpoint: &Endpoint, head: &Head<'_>) -> Route {
     session_only(endpoint, head).map_or_else(|route| route, Route::Session)
 }
 
-/// The answer to any other verb.
+/// The answer to any other verb: GET and DELETE exist where there are sessions (HTTP-41, HTTP-48).
 #[must_use]
-pub fn other() -> (Reply, Vec<u8>) {
-    (Reply { status: 405, form: Form::Empty, session: None, allow: Some(VERBS) }, Vec::new())
+pub fn other(endpoint: &Endpoint) -> (Reply, Vec<u8>) {
+    let allow = if endpoint.legacy() && endpoint.sessions() { VERBS } else { "POST, OPTIONS" };
+    (Reply { status: 405, form: Form::Empty, session: None, allow: Some(allow) }, Vec::new())
 }
 
 /// The answer where there is no session of that id (HTTP-22), or none for this principal (HTTP-21).
@@ -175,7 +176,7 @@ fn post_notification(
 /// BASE-24: a response belongs to a session that asked something.
 fn post_response(endpoint: &Endpoint, head: &Head<'_>, version: Version) -> Result<Route, Fault> {
     let stray = || Fault::invalid_request("A response answers nothing here: no session asked anything");
-    if version == Version::Modern || !endpoint.legacy() || !endpoint.sessions() {
+    if version == Version::Modern {
         return Err(stray());
     }
     match named_session(endpoint, head)?.ok_or_else(stray)? {

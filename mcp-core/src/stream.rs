@@ -183,6 +183,10 @@ impl Stream {
         self.phase == Phase::Parked && self.is_settled()
     }
 
+    pub(crate) const fn is_open(&self) -> bool {
+        matches!(self.phase, Phase::Open(_))
+    }
+
     pub(crate) fn is_lines(&self) -> bool {
         self.phase == Phase::Open(Framing::Lines)
     }

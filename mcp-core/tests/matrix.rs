@@ -224,6 +224,34 @@ fn row_14_an_unknown_method_in_a_legacy_session() {
 }
 
 #[test]
+fn row_14_an_error_of_a_legacy_method_is_a_200_unless_the_server_means_another_status_http_11_err_2() {
+    let mut site = http();
+    let session = site.open(Revision::V2025_11_25, &json!({})).encode();
+    let call = fixture::request(5, "tools/call", &json!({"name": "echo"}));
+    type Handler = fn(&mcp_core::Call) -> Outcome;
+    let handlers: [(Handler, (u16, i64)); 5] = [
+        (|_| Outcome::Fail(Fault::invalid_request("x")), (200, -32600)),
+        (|_| Outcome::Fail(Fault::method_not_found("x")), (200, -32601)),
+        (|_| Outcome::Fail(Fault::invalid_params("x").with_status(400)), (200, -32602)),
+        (|_| Outcome::Fail(Fault::new(mcp_core::Code::RESOURCE_NOT_FOUND, "x")), (200, -32002)),
+        (|_| Outcome::Fail(Fault::new(mcp_core::Code::application(403).unwrap(), "x").with_status(403)), (403, 403)),
+    ];
+    for (handler, right) in handlers {
+        site.answer = Some(handler);
+        let sent = site.post(&call, &sessioned(&session));
+        assert_eq!((sent.status(), sent.code()), right);
+    }
+    // What only modern has becomes a word to the model (SHIM-4).
+    site.answer = Some(|_| Outcome::Fail(Fault::new(mcp_core::Code::MISSING_CAPABILITY, "Sampling is needed")));
+    let sent = site.post(&call, &sessioned(&session));
+    assert_eq!((sent.status(), &sent.one()["result"]["isError"]), (200, &json!(true)));
+    let mut ill = call;
+    ill["params"]["_meta"] = json!({"progressToken": {}});
+    let sent = site.post(&ill, &sessioned(&session));
+    assert_eq!((sent.status(), sent.code()), (200, -32602));
+}
+
+#[test]
 fn row_15_a_session_that_has_ended() {
     let mut site = http();
     let session = site.open(Revision::V2025_11_25, &json!({})).encode();

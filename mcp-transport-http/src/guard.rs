@@ -75,6 +75,12 @@ impl Guard {
         self.any_origin = true;
     }
 
+    /// Whether no host was allowed but the loopback ones.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn is_local(&self) -> bool {
+        !self.any_host && self.hosts.is_empty()
+    }
+
     /// Checks a request before anything else is done with it (VER-20).
     ///
     /// # Errors

@@ -29,6 +29,7 @@ mod guard;
 mod linger;
 mod parked;
 mod responding;
+mod run;
 mod runtime;
 #[cfg(feature = "tokio")]
 mod server;

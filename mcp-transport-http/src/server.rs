@@ -22,6 +22,8 @@ use crate::sync::lock;
 
 /// How long the head of a request may take, and how long a connection may stay without one: 30 s, hyper's own default.
 const HEAD_TIME: Duration = Duration::from_secs(30);
+/// Bytes of the head of a request: 64 KiB, four times what others take, since arguments are repeated in it (HDR-9).
+const HEAD: usize = 64 << 10;
 /// How long running calls are waited for when the server goes down: 5 s, half of what a container gets before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long connections get after that to carry what was said last: 1 s.
@@ -127,11 +129,12 @@ impl Server {
     ///
     /// None at present.
     pub async fn run_until(self, signal: impl Future<Output = ()>) -> io::Result<()> {
+        self.warn_of_names();
         let open = Arc::new(Open::default());
         let mut tasks = JoinSet::new();
         let mut http = http1::Builder::new();
         // Answers to pipelined requests leave together.
-        http.timer(TokioTimer::new()).header_read_timeout(self.head_time).pipeline_flush(true);
+        http.timer(TokioTimer::new()).header_read_timeout(self.head_time).max_header_size(HEAD).pipeline_flush(true);
         {
             let mut signal = pin!(signal);
             let mut key = 0;
@@ -156,6 +159,17 @@ impl Server {
         }
         tasks.shutdown().await;
         Ok(())
+    }
+
+    /// Whoever opens a server to others should hear at once that none of them will be answered.
+    fn warn_of_names(&self) {
+        match self.listener.local_addr() {
+            Ok(address) if !address.ip().is_loopback() && self.service.is_local() => tracing::warn!(
+                %address,
+                "this server answers to loopback names only: say by which host others reach it, with allow_host"
+            ),
+            _ => {}
+        }
     }
 
     /// The next connection; `None` once the signal has come.

@@ -66,6 +66,12 @@ impl McpService {
         }
     }
 
+    /// Whether it answers to loopback names only.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn is_local(&self) -> bool {
+        self.shared.config.guard.is_local()
+    }
+
     fn respond<B>(&self, request: Request<B>) -> Responding<B> {
         let (head, body) = request.into_parts();
         Responding::new(Arc::clone(&self.shared), head, body)
@@ -180,13 +186,13 @@ fn without_body(shared: &Arc<Shared>, parts: &Parts, caller: &Caller, cx: &mut C
     let route = match parts.method {
         Method::GET => route::get(shared.endpoint(), &head),
         Method::DELETE => route::delete(shared.endpoint(), &head),
-        _ => return Answered::Now(whole(route::other())),
+        _ => return Answered::Now(whole(route::other(shared.endpoint()))),
     };
     let id = match route {
         route::Route::Session(id) => id,
         route::Route::Reply(reply, body) => return Answered::Now(whole((reply, body))),
         route::Route::Modern | route::Route::Open | route::Route::Sessionless(_) => {
-            return Answered::Now(whole(route::other()));
+            return Answered::Now(whole(route::other(shared.endpoint())));
         }
     };
     let Some(cell) = shared.sessions.find(id) else { return Answered::Now(whole(route::unknown_session(None))) };

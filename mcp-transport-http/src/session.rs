@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use mcp_core::drive::{Link, Running, Uplink};
+use mcp_core::drive::{Link, Uplink};
 use mcp_core::{
     CallId, Caller, Close, Input, Machine, Note, Outcome, Output, Pull, Reply, Session, SessionId, StreamId, Ticket,
     Time,
 };
 
+use crate::run::{self, Started};
 use crate::shared::Shared;
 use crate::source::{CHUNK, Calls, Source, UNOPENED, log};
 use crate::spawned::{Spawned, Stop};
@@ -30,7 +31,7 @@ struct State {
     machine: Session,
     /// The streams that somebody reads, or will read.
     readers: Vec<Slot>,
-    running: Vec<Run>,
+    running: Vec<Flight>,
     /// When the roster will have this session looked at.
     armed: Time,
     closed: bool,
@@ -42,7 +43,8 @@ struct Slot {
     waker: Option<Waker>,
 }
 
-struct Run {
+/// A call that runs.
+struct Flight {
     call: CallId,
     /// Once it was spawned, how to stop it.
     stop: Option<Arc<Stop>>,
@@ -102,16 +104,15 @@ impl Cell {
         self.perform(shared, due, cx);
     }
 
-    /// A call has ended without an outcome: its code panicked, or the runtime has gone.
+    /// A call has ended without an outcome: the runtime has dropped its task.
     pub(crate) fn lost(self: &Arc<Self>, shared: &Arc<Shared>, ticket: Ticket) {
-        let fault = mcp_core::Fault::internal("The call was lost in the server");
-        let due = self.finish(shared, ticket, Outcome::Fail(fault));
+        let due = self.finish(shared, ticket, run::lost());
         self.perform_elsewhere(shared, due);
     }
 
     fn finish(&self, shared: &Shared, ticket: Ticket, outcome: Outcome) -> Due {
         let call = ticket.call();
-        lock(&self.state).running.retain(|run| run.call != call);
+        lock(&self.state).land(call);
         self.handle(shared, Input::Done { ticket, outcome })
     }
 
@@ -172,24 +173,21 @@ impl Cell {
     ) -> Option<Due> {
         let id = call.id;
         let link = Link::new(id, Arc::clone(self) as Arc<dyn Uplink>);
-        let mut future = match shared.handler.call(call, link) {
-            Running::Done(outcome) => return Some(self.finish(shared, ticket, outcome)),
-            Running::Later(future) => future,
+        let run = match run::start(&*shared.handler, call, link, cx) {
+            Started::Done(outcome) => return Some(self.finish(shared, ticket, outcome)),
+            Started::Pending(run) => run,
         };
-        if let Poll::Ready(outcome) = future.as_mut().poll(cx) {
-            return Some(self.finish(shared, ticket, outcome));
-        }
         let stop = Arc::new(Stop::default());
-        let wanted = match lock(&self.state).running.iter_mut().find(|run| run.call == id) {
-            Some(run) => {
-                run.stop = Some(Arc::clone(&stop));
+        let wanted = match lock(&self.state).running.iter_mut().find(|running| running.call == id) {
+            Some(running) => {
+                running.stop = Some(Arc::clone(&stop));
                 true
             }
             // It was abandoned meanwhile.
             None => false,
         };
         if wanted {
-            let task = Spawned::new(shared, Arc::clone(self), ticket, future, stop);
+            let task = Spawned::new(shared, Arc::clone(self), ticket, run, stop);
             shared.runtime.spawn(Box::pin(task));
         }
         None
@@ -220,7 +218,7 @@ impl State {
         while let Some(output) = self.machine.poll_output() {
             match output {
                 Output::Expect(stream) => {
-                    self.readers.push(Slot { stream, opened: None, waker: None });
+                    push(&mut self.readers, Slot { stream, opened: None, waker: None });
                     due.expected.get_or_insert(stream);
                 }
                 Output::Open { stream, reply } => {
@@ -231,13 +229,11 @@ impl State {
                 }
                 Output::Ready(stream) => due.wakers.extend(self.slot(stream).and_then(|slot| slot.waker.take())),
                 Output::Call(ticket, call) => {
-                    self.running.push(Run { call: call.id, stop: None });
+                    push(&mut self.running, Flight { call: call.id, stop: None });
                     due.calls.push(ticket, call);
                 }
                 Output::Abandon(call) => {
-                    if let Some(index) = self.running.iter().position(|run| run.call == call) {
-                        due.stops.extend(self.running.swap_remove(index).stop);
-                    }
+                    due.stops.extend(self.land(call).and_then(|flight| flight.stop));
                 }
                 Output::Event(event) => log(&event),
                 Output::Closed => {
@@ -269,11 +265,11 @@ impl State {
     }
 
     fn forget(&mut self, stream: StreamId) {
-        self.readers.retain(|slot| slot.stream != stream);
-        if self.readers.is_empty() {
-            // An idle session keeps no room for the readers that it once had.
-            self.readers = Vec::new();
-        }
+        take(&mut self.readers, |slot| slot.stream == stream);
+    }
+
+    fn land(&mut self, call: CallId) -> Option<Flight> {
+        take(&mut self.running, |flight| flight.call == call)
     }
 
     fn wait(&mut self, stream: StreamId, cx: &Context<'_>) {
@@ -286,6 +282,24 @@ impl State {
     }
 }
 
+/// One reader and one call at a time are the usual numbers, and there may be many sessions: room is made for one.
+fn push<T>(all: &mut Vec<T>, one: T) {
+    if all.capacity() == 0 {
+        all.reserve_exact(1);
+    }
+    all.push(one);
+}
+
+/// Takes one out. An idle session keeps no room for the many that it once had.
+fn take<T>(all: &mut Vec<T>, is_it: impl Fn(&T) -> bool) -> Option<T> {
+    let index = all.iter().position(is_it)?;
+    let one = all.swap_remove(index);
+    if all.is_empty() && all.capacity() > 1 {
+        *all = Vec::new();
+    }
+    Some(one)
+}
+
 impl Uplink for Cell {
     fn note(&self, call: CallId, note: Note) {
         let Some(shared) = self.shared.upgrade() else { return };
@@ -296,7 +310,7 @@ impl Uplink for Cell {
     }
 
     fn is_abandoned(&self, call: CallId) -> bool {
-        !self.lock().running.iter().any(|run| run.call == call)
+        !self.lock().running.iter().any(|flight| flight.call == call)
     }
 }
 

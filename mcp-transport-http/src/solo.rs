@@ -5,16 +5,15 @@
 //! timer and registers nowhere.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use mcp_core::drive::{Link, Running, Uplink};
+use mcp_core::drive::{Link, Uplink};
 use mcp_core::{CallId, Close, Input, Machine, MachineId, Note, Outcome, Output, Pull, Reply, StreamId, Ticket, Time};
 
 use crate::parked::Parked;
+use crate::run::{self, Run, Started};
 use crate::runtime::Task;
 use crate::shared::Shared;
 use crate::source::{CHUNK, Calls, Source, UNOPENED, log};
@@ -24,7 +23,7 @@ use crate::sync::lock;
 pub(crate) struct Solo<M: Machine + Send + 'static> {
     cell: Arc<Cell<M>>,
     stream: StreamId,
-    running: Vec<Run>,
+    running: Vec<(Ticket, Run)>,
     /// The sleep until the machine's deadline, or until an earlier one that it had.
     timer: Option<(Time, Task)>,
     opened: Option<Reply>,
@@ -41,11 +40,6 @@ enum Phase {
     Parked,
     /// Its stream has ended.
     Ended,
-}
-
-struct Run {
-    ticket: Ticket,
-    future: Pin<Box<dyn Future<Output = Outcome> + Send>>,
 }
 
 /// What the running calls, and a shutdown, share with the driver.
@@ -94,7 +88,7 @@ impl<M: Machine + Send + 'static> Solo<M> {
                 Output::Call(ticket, call) => calls.push(ticket, call),
                 Output::Abandon(call) => {
                     state.abandoned.push(call);
-                    let running = self.running.iter().position(|run| run.ticket.call() == call);
+                    let running = self.running.iter().position(|(ticket, _)| ticket.call() == call);
                     stopped.extend(running.map(|index| self.running.swap_remove(index)));
                 }
                 Output::Expect(stream) => self.stream = stream,
@@ -116,12 +110,9 @@ impl<M: Machine + Send + 'static> Solo<M> {
         drop(stopped);
         while let Some((ticket, call)) = calls.pop() {
             let link = Link::new(call.id, Arc::clone(&self.cell) as Arc<dyn Uplink>);
-            match self.cell.shared.handler.call(*call, link) {
-                Running::Done(outcome) => self.done(ticket, outcome),
-                Running::Later(mut future) => match future.as_mut().poll(cx) {
-                    Poll::Ready(outcome) => self.done(ticket, outcome),
-                    Poll::Pending => self.running.push(Run { ticket, future }),
-                },
+            match run::start(&*self.cell.shared.handler, *call, link, cx) {
+                Started::Done(outcome) => self.done(ticket, outcome),
+                Started::Pending(run) => self.running.push((ticket, run)),
             }
         }
         moved
@@ -129,12 +120,13 @@ impl<M: Machine + Send + 'static> Solo<M> {
 
     fn poll_running(&mut self, cx: &mut Context<'_>) {
         let mut index = 0;
-        while let Some(run) = self.running.get_mut(index) {
-            match run.future.as_mut().poll(cx) {
+        while let Some((_, run)) = self.running.get_mut(index) {
+            match run::poll(run, cx) {
                 Poll::Pending => index += 1,
                 Poll::Ready(outcome) => {
-                    let run = self.running.swap_remove(index);
-                    self.done(run.ticket, outcome);
+                    let (ticket, run) = self.running.swap_remove(index);
+                    drop(run);
+                    self.done(ticket, outcome);
                 }
             }
         }

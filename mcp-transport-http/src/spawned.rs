@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use mcp_core::{Outcome, Ticket};
+use mcp_core::Ticket;
 
+use crate::run::{self, Run};
 use crate::session::Cell;
 use crate::shared::Shared;
 use crate::sync::lock;
-
-type Run = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// Ends a [`Spawned`] call from elsewhere.
 #[derive(Debug, Default)]
@@ -56,9 +55,9 @@ pub(crate) struct Spawned {
 }
 
 impl Spawned {
-    pub(crate) fn new(shared: &Arc<Shared>, cell: Arc<Cell>, ticket: Ticket, future: Run, stop: Arc<Stop>) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, cell: Arc<Cell>, ticket: Ticket, run: Run, stop: Arc<Stop>) -> Self {
         shared.begin();
-        Self { shared: Arc::clone(shared), cell, call: Some((ticket, future)), stop }
+        Self { shared: Arc::clone(shared), cell, call: Some((ticket, run)), stop }
     }
 }
 
@@ -71,10 +70,10 @@ impl Future for Spawned {
             this.call = None;
             return Poll::Ready(());
         }
-        let Some((_, future)) = &mut this.call else { return Poll::Ready(()) };
-        let outcome = std::task::ready!(future.as_mut().poll(cx));
-        if let Some((ticket, future)) = this.call.take() {
-            drop(future);
+        let Some((_, run)) = &mut this.call else { return Poll::Ready(()) };
+        let outcome = std::task::ready!(run::poll(run, cx));
+        if let Some((ticket, run)) = this.call.take() {
+            drop(run);
             this.cell.done(&this.shared, ticket, outcome, cx);
         }
         Poll::Ready(())
@@ -84,11 +83,11 @@ impl Future for Spawned {
 impl Drop for Spawned {
     fn drop(&mut self) {
         self.shared.end();
-        // Its code panicked, or the runtime dropped the task: somebody may still wait for it.
-        if let Some((ticket, future)) = self.call.take()
+        // The runtime dropped the task: somebody may still wait for it.
+        if let Some((ticket, run)) = self.call.take()
             && !self.stop.is_stopped()
         {
-            drop(future);
+            drop(run);
             self.cell.lost(&self.shared, ticket);
         }
     }

@@ -173,7 +173,7 @@ impl Report {
     }
 
     fn print(&self) {
-        println!("{:<42} {}", "checked against the schema", "messages by revision");
+        println!("{:<42} messages by revision", "checked against the schema");
         for (what, revisions) in &self.seen {
             let counts: Vec<String> =
                 revisions.iter().map(|(revision, count)| format!("{revision}: {count}")).collect();

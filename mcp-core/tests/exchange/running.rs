@@ -459,6 +459,8 @@ fn the_end_of_input_changes_nothing_and_a_broken_connection_cancels() {
     assert_eq!(script.received().one()["id"], 1);
 
     let mut script = started(&echo(&json!({})));
+    script.input(Input::Detach { stream: StreamId(5) });
+    assert!(!script.closed, "it has one stream");
     script.close(Close::Peer);
     assert_eq!((script.abandoned.len(), script.closed, &*script.received().text), (1, true, ""));
 }

@@ -85,6 +85,7 @@ fn a_response_is_for_a_session_or_for_nobody_base_24() {
         assert_eq!(verdict(&mut site, &response, &heads(Some("bogus"), Some(&live))), "- 400 -32600 -");
         assert_eq!(verdict(&mut site, &response, &heads(Some(MODERN), Some(&live))), "- 400 -32600 -", "HTTP-40");
         assert_eq!(verdict(&mut site, &response, &heads(None, Some(&dead()))), "session 404 -32600 -");
+        assert_eq!(verdict(&mut sessionless(), &response, &heads(None, Some(&dead()))), "- 404 -32600 -");
         for mut site in [dual(), sessionless(), modern_only(), legacy_only()] {
             for header in [None, Some(MODERN), Some("2025-11-25"), Some("bogus")] {
                 assert_eq!(verdict(&mut site, &response, &heads(header, None)), "- 400 -32600 -", "{header:?}");
@@ -218,9 +219,13 @@ fn delete_ends_the_session_once_http_23_a22() {
 
 #[test]
 fn any_other_verb_is_405() {
-    let (reply, body) = route::other();
-    assert_eq!((reply.status, body.len()), (405, 0));
-    assert!(reply.headers().any(|(name, value)| name == "allow" && value.contains("POST")));
+    let modern_only = fixture::builder().revisions(&[Revision::MODERN]).build().unwrap();
+    let cases = [(fixture::endpoint(), "POST, GET, DELETE, OPTIONS"), (modern_only, "POST, OPTIONS")];
+    for (endpoint, allowed) in cases {
+        let (reply, body) = route::other(&endpoint);
+        assert_eq!((reply.status, body.len()), (405, 0));
+        assert!(reply.headers().any(|header| header == ("allow", allowed)));
+    }
 }
 
 // What concerns every POST.

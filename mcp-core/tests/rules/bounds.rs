@@ -259,25 +259,39 @@ fn rule_6_what_a_call_says_before_anybody_polls_is_bounded() {
     }
 }
 
-#[test]
-fn rule_6_a_note_that_reaches_nobody_says_nothing_before_the_head() {
-    let endpoint = fixture::endpoint();
-    let mut session = Session::new(MachineId(1), Arc::clone(&endpoint), SessionId::new([7; 16]), Time(0));
-    let (from, view) = (mcp_core::Caller::anonymous(), fixture::view());
-    let head = mcp_core::Head::read([("accept", &b"application/json"[..])]);
+/// What a machine says whose call speaks, and then answers, to a client that takes JSON alone, while nobody polls.
+fn outputs_of_json<M: Machine>(mut machine: M, messages: &[Value]) -> Vec<Output> {
+    let (from, view, endpoint) = (mcp_core::Caller::anonymous(), fixture::view(), fixture::endpoint());
     let mut ticket = None;
-    for message in [fixture::initialize("2025-11-25", &json!({})), echo(1, &json!({"progressToken": 1}))] {
+    for message in messages {
+        let mut headers = fixture::headers(message);
+        headers[0].1 = "application/json".into();
+        let head = mcp_core::Head::read(headers.iter().map(|(name, value)| (&**name, value.as_bytes())));
         let message = mcp_core::wire::read(message.to_string().into(), endpoint.limits()).unwrap();
-        session.handle(Time(1), Input::Message { message, head: Some(&head), from: &from, view: &view });
-        while let Some(output) = session.poll_output() {
+        machine.handle(Time(1), Input::Message { message, head: Some(&head), from: &from, view: &view });
+        while let Some(output) = machine.poll_output() {
             if let Output::Call(call, _) = output {
                 ticket = Some(call);
             }
         }
     }
     let ticket = ticket.unwrap();
-    session.handle(Time(1), Input::Note { call: ticket.call(), note: at(1.0) });
-    session.handle(Time(1), Input::Done { ticket, outcome: text("x") });
-    let outputs: Vec<Output> = std::iter::from_fn(|| session.poll_output()).collect();
+    machine.handle(Time(1), Input::Note { call: ticket.call(), note: at(1.0) });
+    machine.handle(Time(1), Input::Done { ticket, outcome: text("x") });
+    std::iter::from_fn(|| machine.poll_output()).collect()
+}
+
+#[test]
+fn rule_6_a_note_that_reaches_nobody_says_nothing_before_the_head() {
+    let machine = Session::new(MachineId(1), fixture::endpoint(), SessionId::new([7; 16]), Time(0));
+    let messages = [fixture::initialize("2025-11-25", &json!({})), echo(1, &json!({"progressToken": 1}))];
+    let outputs = outputs_of_json(machine, &messages);
     assert!(matches!(&outputs[..], [Output::Open { .. }, Output::Ready(_)]), "{outputs:?}");
+}
+
+#[test]
+fn rule_6_a_modern_note_that_reaches_nobody_says_nothing_before_the_head() {
+    let machine = Exchange::new(MachineId(1), fixture::endpoint(), Time(0));
+    let outputs = outputs_of_json(machine, &[modern_echo(1, &wants("t"))]);
+    assert!(matches!(&outputs[..], [Output::Open { .. }, Output::Ready(_), Output::Closed]), "{outputs:?}");
 }

@@ -138,3 +138,27 @@ async fn the_watch_ends_with_the_service() {
     }
     panic!("the watch goes on");
 }
+
+#[test]
+fn the_service_fits_where_frameworks_want_it() {
+    fn shared<T: Clone + Send + Sync + 'static>(_: &T) {}
+    fn body<T: http_body::Body<Data = bytes::Bytes> + Send + 'static>(_: &T) {}
+    fn sent<T: Send>(future: T) -> T {
+        future
+    }
+    let service = on_threads();
+    shared(&service);
+    let response = block_on(sent(service.handle(modern("tools/list", json!({})))));
+    body(response.body());
+}
+
+#[tokio::test(start_paused = true)]
+async fn hypers_executors_and_timers_are_a_runtime() {
+    use hyper_util::rt::{TokioExecutor, TokioTimer};
+    use mcp_transport_http::HyperRuntime;
+    let runtime = HyperRuntime::new(TokioExecutor::new(), TokioTimer::new());
+    let service = McpService::builder(Tools::new()).build(runtime).unwrap();
+    let session = open(&service).await;
+    let got = send(&service, legacy_call(&session, 1, "slow", json!({"ms": 16_000}))).await;
+    assert_eq!(result_text(&got.events()[0]), "slow null");
+}

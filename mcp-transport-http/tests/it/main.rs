@@ -2,6 +2,7 @@
 
 mod embedding;
 mod modern;
+mod races;
 mod requests;
 mod server;
 mod sessions;

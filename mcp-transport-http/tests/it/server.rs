@@ -262,3 +262,32 @@ async fn a_session_header_may_be_long_double_or_not_ascii_and_is_only_unknown() 
         assert_eq!(client.answer().await.status, status);
     }
 }
+
+#[tokio::test]
+async fn a_head_that_is_too_long_is_cut_off() {
+    let served = Served::new(service()).await;
+    let mut client = served.client().await;
+    client.write(format!("GET /mcp HTTP/1.1\r\nhost: localhost\r\nx: {}", "x".repeat(70_000))).await;
+    assert!(client.is_closed().await);
+}
+
+#[tokio::test]
+async fn http_1_0_is_served_without_host_and_without_chunks() {
+    let served = Served::new(service()).await;
+    let body =
+        modern_body("tools/call", json!({"name": "steps", "arguments": {"ms": 1}, "_meta": {"progressToken": 1}}));
+    let body = body.to_string();
+    let mut client = served.client().await;
+    client
+        .write(format!(
+            "POST /mcp HTTP/1.0\r\ncontent-type: application/json\r\nmcp-protocol-version: 2026-07-28\r\n\
+             mcp-method: tools/call\r\nmcp-name: steps\r\naccept: text/event-stream\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        ))
+        .await;
+    let head = client.head().await;
+    assert_eq!((head.status, head.headers.get("transfer-encoding")), (200, None));
+    let mut rest = String::new();
+    client.io.read_to_string(&mut rest).await.unwrap();
+    assert_eq!(result_text(events(&rest).last().unwrap()), "stepped");
+}

@@ -284,9 +284,14 @@ async fn a_question_is_asked_on_the_stream_of_its_call_and_answered_by_a_post_ht
 async fn a_call_that_panics_is_answered_and_takes_nothing_else_down() {
     let service = service();
     let session = open(&service).await;
-    let got = send(&service, legacy_call(&session, 1, "panic", json!({}))).await;
-    assert_eq!((got.error_code(), got.json()["id"].as_u64()), (-32603, Some(1)));
-    assert_eq!(send(&service, legacy(Some(&session), &ping(2))).await.status, 200);
+    for tool in ["panic", "panic_at_once"] {
+        let got = send(&service, legacy_call(&session, 1, tool, json!({}))).await;
+        assert_eq!((got.error_code(), got.json()["id"].as_u64()), (-32603, Some(1)), "{tool}");
+        assert!(!got.body.contains("test wants"), "{got:?}");
+        let got = send(&service, modern_call(tool, json!({}))).await;
+        assert_eq!((got.status, got.error_code()), (200, -32603), "{tool}");
+    }
+    assert_eq!(send(&service, legacy_call(&session, 2, "echo", json!({"text": 1}))).await.text(), "echo 1");
 }
 
 #[tokio::test]

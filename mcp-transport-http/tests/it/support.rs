@@ -32,12 +32,18 @@ pub(crate) struct Log {
     pub(crate) started: AtomicUsize,
     pub(crate) finished: AtomicUsize,
     pub(crate) dropped: AtomicUsize,
+    waiting: AtomicUsize,
 }
 
 impl Log {
     pub(crate) fn counts(&self) -> (usize, usize, usize) {
         let load = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
         (load(&self.started), load(&self.finished), load(&self.dropped))
+    }
+
+    /// How many of the calls had to wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
     }
 
     /// Waits for real time to bring those counts.
@@ -99,7 +105,7 @@ impl Tools {
     }
 
     pub(crate) fn with(describe: impl FnOnce(mcp_core::EndpointBuilder) -> mcp_core::EndpointBuilder) -> Self {
-        let names = ["echo", "slow", "steps", "hang", "ask", "panic", "thread", "big"];
+        let names = ["echo", "slow", "steps", "hang", "ask", "panic", "thread", "big", "panic_at_once"];
         let tools = names.iter().zip(1..).map(|(name, handle)| Tool::new(name, Handle(handle), ANY));
         let builder = tools.fold(Catalog::builder(), mcp_core::catalog::Builder::tool);
         let catalog = builder.tool(Tool::new("mirrored", Handle(1), MIRRORED)).build().unwrap();
@@ -112,6 +118,7 @@ impl Tools {
     }
 
     fn watch(&self, future: impl Future<Output = Outcome> + Send + 'static) -> Running {
+        self.log.waiting.fetch_add(1, Ordering::SeqCst);
         Running::Later(Box::pin(Watched { future: Box::pin(future), log: self.log(), ended: false }))
     }
 }
@@ -164,6 +171,7 @@ impl Handler for Tools {
                     text("from a thread")
                 })
             }
+            9 => panic!("a tool panics at once, as the test wants"),
             _ => Running::Done(text(&"x".repeat(arguments["size"].as_u64().unwrap_or(1) as usize))),
         }
     }
