@@ -8,7 +8,7 @@
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -153,10 +153,7 @@ fn read(mut input: impl Read, limits: &mcp_core::policy::Limits, tell: &SyncSend
 /// The next piece of news; `None` when the machine's deadline comes first.
 fn next(news: &Receiver<News>, pipe: &Pipe, clock: &Clock) -> Option<News> {
     let Some((at, _why)) = pipe.deadline() else { return news.recv().ok() };
-    match news.recv_timeout(at.since(clock.now()).into()) {
-        Ok(news) => Some(news),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-    }
+    news.recv_timeout(at.since(clock.now()).into()).ok()
 }
 
 fn server() -> (Arc<Endpoint>, View, Caller) {

@@ -2,7 +2,8 @@
 //!
 //! A typed tool's arguments are judged by their own type: serde reads them, and stops at the first thing it cannot read.
 //! Only then they are compared with the schema that was published for the type, to say everything that is wrong. So this
-//! file knows the keywords that a derived schema has, no call that succeeds pays for it, and where it finds nothing, what serde said is told.
+//! file knows the keywords that a derived schema has, no call that succeeds pays for it, and where it finds nothing, what
+//! serde said is told.
 
 use std::fmt::Write as _;
 

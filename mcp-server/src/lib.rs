@@ -64,3 +64,8 @@ pub use mcp_core::catalog::Defect;
 pub use mcp_core::policy::{Limits, Policy, Seal, Timing};
 pub use mcp_core::{Ability, Caller, Code, Fault, Level, Peer, Revision, Span};
 pub use schemars;
+
+/// The README's examples are compiled by the tests.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../../README.md")]
+struct Readme;
