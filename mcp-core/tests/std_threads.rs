@@ -17,7 +17,8 @@ fn talk(lines: &[Value]) -> Vec<Value> {
         writeln!(to_server, "{line}").unwrap();
     }
     drop(to_server);
-    let answers = BufReader::new(from_server).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    let answers =
+        BufReader::new(from_server).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
     server.join().unwrap().unwrap();
     answers
 }
