@@ -1,22 +1,31 @@
 //! Both eras on one byte stream, interleaved, in simulated time: the stdio table of `spec.md` 2.4 and STDIO.
 
+use std::sync::Arc;
+
 use mcp_core::answer::{Answer, ToolAnswer};
 use mcp_core::question::Question;
-use mcp_core::{Change, Close, Event, Input, MachineId, Note, Outcome, Pipe, Revision, Time};
+use mcp_core::record::Recorder;
+use mcp_core::{Change, Close, Endpoint, Event, Input, MachineId, Note, Outcome, Pipe, Revision, Time};
 use serde_json::{Value, json};
 use testkit::{Script, fixture};
 
-fn pipe() -> Script<Pipe> {
-    let machine = Pipe::new(MachineId(1), fixture::endpoint(), Time(1_000_000));
-    Script::new(machine).speaking(Revision::V2025_11_25)
+/// Every run of these tests is recorded, and replayed when its test is over.
+type Client = Script<Recorder<Pipe>>;
+
+fn pipe() -> Client {
+    of(fixture::endpoint())
 }
 
-fn serving(revisions: &[Revision]) -> Script<Pipe> {
-    let endpoint = fixture::builder().revisions(revisions).build().unwrap();
-    Script::new(Pipe::new(MachineId(1), endpoint, Time(1_000_000))).speaking(Revision::V2025_11_25)
+fn serving(revisions: &[Revision]) -> Client {
+    of(fixture::builder().revisions(revisions).build().unwrap())
 }
 
-fn opened(capabilities: &Value) -> Script<Pipe> {
+fn of(endpoint: Arc<Endpoint>) -> Client {
+    let fresh = move || Pipe::new(MachineId(1), Arc::clone(&endpoint), Time(1_000_000));
+    Script::replaying(fresh).speaking(Revision::V2025_11_25)
+}
+
+fn opened(capabilities: &Value) -> Client {
     let mut script = pipe();
     assert_eq!(script.send(&fixture::initialize("2025-11-25", capabilities)).code(), 0);
     assert_eq!(script.send(&fixture::initialized()).text, "");
@@ -66,7 +75,7 @@ fn stdio_row_3_initialize_with_a_version_in_meta_does_not_exist() {
     let sent = script.send(&fixture::modern(1, "initialize", &params, &json!({})));
     assert_eq!(sent.code(), -32601);
     assert!(sent.one()["error"]["message"].as_str().unwrap().contains("2026-07-28"));
-    assert!(script.machine.peer().is_none());
+    assert!(script.machine.machine().peer().is_none());
 }
 
 #[test]
@@ -297,7 +306,7 @@ fn a_peer_that_does_not_read_closes_the_gate_and_opens_it_again_rule_6() {
     let mut policy = mcp_core::policy::Policy::default();
     policy.limits.unsent = 1000;
     let endpoint = fixture::builder().policy(policy).build().unwrap();
-    let mut script = Script::new(Pipe::new(MachineId(1), endpoint, Time(1_000_000)));
+    let mut script = of(endpoint);
     script.hold(true);
     for id in 0..40 {
         script.send(&fixture::request(id, "ping", &json!({})));
@@ -313,7 +322,7 @@ fn a_client_whose_input_has_ended_is_not_pinged_and_its_calls_are_finished_stdio
     let mut policy = mcp_core::policy::Policy::default();
     policy.timing.ping = Some(mcp_core::Span::millis(100));
     let endpoint = fixture::builder().policy(policy).build().unwrap();
-    let mut script = Script::new(Pipe::new(MachineId(1), endpoint, Time(1_000_000))).speaking(Revision::V2025_11_25);
+    let mut script = of(endpoint);
     script.send(&fixture::initialize("2025-11-25", &json!({})));
     script.send(&fixture::initialized());
     script.send(&legacy_call(1));

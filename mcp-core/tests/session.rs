@@ -5,31 +5,45 @@ use std::sync::Arc;
 use mcp_core::answer::{Answer, ToolAnswer};
 use mcp_core::policy::{Policy, Timing};
 use mcp_core::question::Question;
+use mcp_core::record::Recorder;
 use mcp_core::{
-    CallId, Caller, Change, Close, Event, Form, Input, Kind, Level, MachineId, Note, Outcome, Revision, Scopes,
-    Session, SessionId, Span, StreamId, Time, Timer,
+    CallId, Caller, Change, Close, Endpoint, Event, Form, Input, Kind, Level, MachineId, Note, Outcome, Revision,
+    Scopes, Session, SessionId, Span, StreamId, Time, Timer,
 };
 use serde_json::{Value, json};
 use testkit::{Script, fixture};
 
 const ID: SessionId = SessionId::new([7; 16]);
 
-fn new_session() -> Script<Session> {
+/// Every run of these tests is recorded, and replayed when its test is over.
+type Client = Script<Recorder<Session>>;
+
+fn new_session() -> Client {
     with(Policy::default())
 }
 
-fn with(policy: Policy) -> Script<Session> {
-    let endpoint = fixture::builder().policy(policy).build().unwrap();
-    Script::new(Session::new(MachineId(1), endpoint, ID, Time(1_000_000)))
+fn with(policy: Policy) -> Client {
+    of(fixture::builder().policy(policy).build().unwrap())
 }
 
-fn opened(revision: Revision, capabilities: &Value) -> Script<Session> {
+fn of(endpoint: Arc<Endpoint>) -> Client {
+    Script::replaying(move || Session::new(MachineId(1), Arc::clone(&endpoint), ID, Time(1_000_000)))
+}
+
+fn sessionless(policy: Policy) -> Client {
+    let endpoint = fixture::builder().sessions(false).policy(policy).build().unwrap();
+    let revision = Revision::V2025_06_18;
+    let fresh = move || Session::sessionless(MachineId(1), Arc::clone(&endpoint), revision, Time(1_000_000));
+    Script::replaying(fresh).speaking(revision)
+}
+
+fn opened(revision: Revision, capabilities: &Value) -> Client {
     let mut script = new_session();
     script.open(revision, capabilities);
     script
 }
 
-fn open() -> Script<Session> {
+fn open() -> Client {
     opened(Revision::V2025_11_25, &json!({}))
 }
 
@@ -104,7 +118,7 @@ fn unknown_capabilities_are_tolerated_case_22() {
     let capabilities = json!({"elicitation": {"form": {}, "url": {}}, "roots": {},
         "extensions": {"com.example/x": {"y": 1}}, "futureThing": {"z": true}});
     let script = opened(Revision::V2025_11_25, &capabilities);
-    let peer = Arc::clone(script.machine.peer().unwrap());
+    let peer = Arc::clone(script.machine.machine().peer().unwrap());
     assert_eq!(peer.capabilities.extension("com.example/x"), Some(r#"{"y":1}"#));
 }
 
@@ -526,7 +540,7 @@ fn stray_answers_and_notifications_are_taken_and_ignored_base_24_base_7() {
     }
 }
 
-fn batch(script: &mut Script<Session>, messages: &Value) -> testkit::Sent {
+fn batch(script: &mut Client, messages: &Value) -> testkit::Sent {
     script.send(messages)
 }
 
@@ -700,9 +714,7 @@ fn asking_again_and_again_ends_at_the_limit_of_rounds() {
 
 #[test]
 fn a_post_without_a_session_is_served_by_itself_and_asks_nobody_row_14_case_97() {
-    let endpoint = fixture::builder().sessions(false).build().unwrap();
-    let machine = Session::sessionless(MachineId(1), endpoint, Revision::V2025_06_18, Time(1_000_000));
-    let mut script = Script::new(machine).speaking(Revision::V2025_06_18);
+    let mut script = sessionless(Policy::default());
     script.send(&call(1, true));
     let stream = script.stream();
     script.done(ask());
@@ -774,7 +786,7 @@ fn a_batch_whose_last_member_is_cancelled_keeps_its_framing_batch_2() {
 #[test]
 fn requests_whose_readers_left_leave_nothing_behind() {
     let mut script = open();
-    let before = format!("{:?}", script.machine).len();
+    let before = format!("{:?}", script.machine.machine()).len();
     for id in 1..100 {
         script.send(&call(id, true));
         let stream = script.stream();
@@ -785,14 +797,13 @@ fn requests_whose_readers_left_leave_nothing_behind() {
             script.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
         }
     }
-    let after = format!("{:?}", script.machine).len();
+    let after = format!("{:?}", script.machine.machine()).len();
     assert!(after < before + 200, "{before} bytes of state became {after}");
 }
 
 #[test]
 fn nobody_hears_of_changes_that_were_not_promised_life_12() {
-    let endpoint = fixture::builder().tools(false).build().unwrap();
-    let mut script = Script::new(Session::new(MachineId(1), endpoint, ID, Time(1_000_000)));
+    let mut script = of(fixture::builder().tools(false).build().unwrap());
     script.open(Revision::V2025_11_25, &json!({}));
     let (stream, _) = script.attach(&[("accept", "text/event-stream")]);
     script.input(Input::Changed { catalog: fixture::catalog(), what: Change::Tools });
@@ -803,9 +814,7 @@ fn nobody_hears_of_changes_that_were_not_promised_life_12() {
 fn a_post_without_a_session_ends_when_its_call_times_out() {
     let mut policy = Policy::default();
     policy.timing.call = Some(Span::millis(100));
-    let endpoint = fixture::builder().sessions(false).policy(policy).build().unwrap();
-    let machine = Session::sessionless(MachineId(1), endpoint, Revision::V2025_06_18, Time(1_000_000));
-    let mut script = Script::new(machine).speaking(Revision::V2025_06_18);
+    let mut script = sessionless(policy);
     script.send(&call(1, false));
     let stream = script.stream();
     script.advance(Span::millis(200));

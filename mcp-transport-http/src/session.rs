@@ -79,7 +79,7 @@ impl Cell {
 
     /// Ends the session, if it belongs to the caller. Returns whether it does (HTTP-21).
     pub(crate) fn delete(self: &Arc<Self>, shared: &Arc<Shared>, caller: &Caller) -> bool {
-        let belongs = lock(&self.state).machine.belongs_to(caller);
+        let belongs = self.lock().machine.belongs_to(caller);
         if belongs {
             self.tell(shared, Input::Close(Close::Peer));
         }
@@ -94,7 +94,7 @@ impl Cell {
 
     /// The roster says that a deadline has come.
     pub(crate) fn tick(self: &Arc<Self>, shared: &Arc<Shared>) {
-        lock(&self.state).armed = Time::MAX;
+        self.lock().armed = Time::MAX;
         self.tell(shared, Input::Tick);
     }
 
@@ -111,14 +111,16 @@ impl Cell {
     }
 
     fn finish(&self, shared: &Shared, ticket: Ticket, outcome: Outcome) -> Due {
-        let call = ticket.call();
-        lock(&self.state).land(call);
-        self.handle(shared, Input::Done { ticket, outcome })
+        let now = shared.now();
+        let mut state = self.lock();
+        state.land(ticket.call());
+        state.machine.handle(now, Input::Done { ticket, outcome });
+        state.drain()
     }
 
     fn handle(&self, shared: &Shared, input: Input<'_>) -> Due {
         let now = shared.now();
-        let mut state = lock(&self.state);
+        let mut state = self.lock();
         state.machine.handle(now, input);
         state.drain()
     }
@@ -178,7 +180,7 @@ impl Cell {
             Started::Pending(run) => run,
         };
         let stop = Arc::new(Stop::default());
-        let wanted = match lock(&self.state).running.iter_mut().find(|running| running.call == id) {
+        let wanted = match self.lock().running.iter_mut().find(|running| running.call == id) {
             Some(running) => {
                 running.stop = Some(Arc::clone(&stop));
                 true
@@ -197,7 +199,7 @@ impl Cell {
     /// here.
     fn arm(&self, shared: &Arc<Shared>) {
         let at = {
-            let mut state = lock(&self.state);
+            let mut state = self.lock();
             match state.machine.deadline() {
                 Some((at, _)) if at < state.armed && !state.closed => state.armed = at,
                 _ => return,

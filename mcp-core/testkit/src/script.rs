@@ -1,12 +1,14 @@
 //! The scripted client.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
 
 use bytes::Bytes;
+use mcp_core::record::{self, Record, Recorder};
 use mcp_core::wire::{self, sse};
 use mcp_core::{
     Call, CallId, Caller, Close, Event, Form, Gate, Head, Input, Machine, Note, Outcome, Output, Pull, Reply, Revision,
-    Session, Span, StreamId, Ticket, Time, Timer, View,
+    Span, StreamId, Ticket, Time, Timer, View,
 };
 use serde_json::Value;
 
@@ -44,6 +46,19 @@ pub struct Script<M> {
     /// Whether a version in `_meta` means anything to the server.
     modern: bool,
     holding: bool,
+    pulled: Vec<(StreamId, Vec<u8>)>,
+    verify: Option<Verify<M>>,
+}
+
+/// Replays what a machine was told, and compares what it wrote with what was pulled.
+struct Verify<M>(Box<Replaying<M>>);
+
+type Replaying<M> = dyn Fn(&M, &[(StreamId, Vec<u8>)]);
+
+impl<M> fmt::Debug for Verify<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Verify(..)")
+    }
 }
 
 /// What came back on one stream.
@@ -114,6 +129,8 @@ impl<M: Machine> Script<M> {
             legacy: None,
             modern: true,
             holding: false,
+            pulled: Vec::new(),
+            verify: None,
         }
     }
 
@@ -244,6 +261,18 @@ impl<M: Machine> Script<M> {
         Sent { reply, text, messages, ended: self.ended.contains(&stream) }
     }
 
+    /// Opens a legacy conversation: handshake in that revision, with those capabilities, and `initialized`.
+    ///
+    /// # Panics
+    ///
+    /// If the machine refuses.
+    pub fn open(&mut self, revision: Revision, capabilities: &Value) {
+        let sent = self.send(&fixture::initialize(revision.as_str(), capabilities));
+        assert_eq!(sent.one()["result"]["protocolVersion"], revision.as_str());
+        let sent = self.send(&fixture::initialized());
+        assert_eq!((sent.text.as_str(), sent.reply.map_or(202, |reply| reply.status)), ("", 202));
+    }
+
     /// What came on the only stream since it was last asked for.
     pub fn received(&mut self) -> Sent {
         self.sent(StreamId::ONLY)
@@ -293,6 +322,7 @@ impl<M: Machine> Script<M> {
             let mut chunk = Vec::new();
             let pulled = self.machine.pull(stream, &mut chunk, 1024);
             bytes.extend_from_slice(&chunk);
+            self.pulled.push((stream, chunk));
             match pulled {
                 Pull::More => {}
                 Pull::Wait => return,
@@ -334,16 +364,28 @@ impl<M: Machine> Script<M> {
     }
 }
 
-impl Script<Session> {
-    /// Opens the session: handshake in that revision, with those capabilities, and `initialized`.
-    ///
-    /// # Panics
-    ///
-    /// If the machine refuses.
-    pub fn open(&mut self, revision: Revision, capabilities: &Value) {
-        let sent = self.send(&fixture::initialize(revision.as_str(), capabilities));
-        assert_eq!(sent.one()["result"]["protocolVersion"], revision.as_str());
-        assert_eq!(self.send(&fixture::initialized()).status(), 202);
+impl<M: Machine + 'static> Script<Recorder<M>> {
+    /// A client whose whole run is recorded, written as text, read again, and replayed when the test is over: on another
+    /// machine from `fresh` it must give the same bytes (design 3, rule 5).
+    pub fn replaying(fresh: impl Fn() -> M + 'static) -> Self {
+        let mut script = Self::new(Recorder::new(fresh()));
+        let limits = script.limits.clone();
+        script.verify = Some(Verify(Box::new(move |recorder, pulled| {
+            let lines = recorder.records().iter().map(Record::to_json);
+            let records: Vec<Record> =
+                lines.map(|line| Record::from_json(&line).expect("a record reads back")).collect();
+            let replayed = record::replay(&mut fresh(), &records, &[fixture::catalog()], &limits);
+            assert_eq!(replayed.expect("a record replays").pulled, pulled, "rule 5: a replay gives the same bytes");
+        })));
+        script
+    }
+}
+
+impl<M> Drop for Script<M> {
+    fn drop(&mut self) {
+        if let Some(verify) = self.verify.take().filter(|_| !std::thread::panicking()) {
+            verify.0(&self.machine, &self.pulled);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The transport as its clients see it: the service in memory, and the server over sockets.
 
 mod embedding;
+mod logs;
 mod modern;
 mod races;
 mod requests;

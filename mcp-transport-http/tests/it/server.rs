@@ -291,3 +291,17 @@ async fn http_1_0_is_served_without_host_and_without_chunks() {
     client.io.read_to_string(&mut rest).await.unwrap();
     assert_eq!(result_text(events(&rest).last().unwrap()), "stepped");
 }
+
+#[tokio::test]
+async fn a_client_that_asks_before_it_uploads_is_told_case_95() {
+    let served = Served::new(service()).await;
+    let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nexpect: 100-continue\r\n";
+    let mut client = served.client().await;
+    client.write(format!("{head}content-length: 52428800\r\n\r\n")).await;
+    assert_eq!(client.answer().await.status, 413);
+    let mut client = served.client().await;
+    client.write(format!("{head}content-length: 1\r\n\r\n")).await;
+    assert_eq!(client.head().await.status, 100);
+    client.write("{").await;
+    assert_eq!(client.answer().await.error_code(), -32700);
+}
