@@ -152,7 +152,12 @@ impl Calls {
         let index = free.unwrap_or(self.slots.len());
         match free {
             Some(index) => self.slots[index] = Some(slot),
-            None => self.slots.push(Some(slot)),
+            None => {
+                if self.slots.is_empty() {
+                    self.slots.reserve_exact(ROOM);
+                }
+                self.slots.push(Some(slot));
+            }
         }
         u32::try_from(index).unwrap_or(u32::MAX)
     }

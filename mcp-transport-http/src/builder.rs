@@ -34,8 +34,8 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Whether that is the endpoint's path: with or without a slash at the end, and never by a redirect, which would lose
-    /// the body (HTTP-1).
+    /// Whether that is the endpoint's path: with or without a slash at the end, and never by a redirect, which would
+    /// lose the body (HTTP-1).
     pub(crate) fn is_here(&self, path: &str) -> bool {
         path.strip_suffix('/').unwrap_or(path) == &*self.path
     }
@@ -72,8 +72,8 @@ impl Builder {
         Self { handler: Box::new(handler), config, mistakes: Vec::new() }
     }
 
-    /// Serves that path, with and without a slash at its end; `/mcp` by default. Under a framework that strips the path which
-    /// it routes by, say `/`.
+    /// Serves that path, with and without a slash at its end; `/mcp` by default. Under a framework that strips the path
+    /// which it routes by, say `/`.
     #[must_use]
     pub fn path(mut self, path: &str) -> Self {
         if !path.starts_with('/') || path.contains(['?', '#', '{', '*']) {
@@ -83,9 +83,9 @@ impl Builder {
         self
     }
 
-    /// Answers to one more host, as `mcp.example.com`, on any port, or as `mcp.example.com:8443`. Loopback names are always
-    /// answered to; for any other a request is refused with 403, so that no web page can reach a local server by a name of
-    /// its own (HTTP-2).
+    /// Answers to one more host, as `mcp.example.com`, on any port, or as `mcp.example.com:8443`. Loopback names are
+    /// always answered to; for any other a request is refused with 403, so that no web page can reach a local server by
+    /// a name of its own (HTTP-2).
     #[must_use]
     pub fn allow_host(mut self, host: &str) -> Self {
         self.mistakes.extend(self.config.guard.allow_host(host).err());
@@ -99,8 +99,8 @@ impl Builder {
         self
     }
 
-    /// Answers to web pages of one more origin, as `https://app.example.com`. Pages of a loopback host always are; for any
-    /// other a request is refused with 403 (HTTP-2). See also [`Builder::cors`].
+    /// Answers to web pages of one more origin, as `https://app.example.com`. Pages of a loopback host always are; for
+    /// any other a request is refused with 403 (HTTP-2). See also [`Builder::cors`].
     #[must_use]
     pub fn allow_origin(mut self, origin: &str) -> Self {
         self.mistakes.extend(self.config.guard.allow_origin(origin).err());
@@ -121,8 +121,8 @@ impl Builder {
         self
     }
 
-    /// Finds out who asks, on each request, before anything of it is read. By default that is the [`Caller`] that an outer
-    /// layer has put into the request's extensions, and else an anonymous one.
+    /// Finds out who asks, on each request, before anything of it is read. By default that is the [`Caller`] that an
+    /// outer layer has put into the request's extensions, and else an anonymous one.
     ///
     /// The response that is returned instead sends the client away: 401 with `WWW-Authenticate`, say (AUTH-4).
     #[must_use]

@@ -46,8 +46,8 @@ pub(crate) fn expose(response: &mut Response<Body>, origin: HeaderValue) {
     headers.append(VARY, HeaderValue::from_static("Origin"));
 }
 
-/// The request headers that may be sent. `Authorization` is not covered by `*`, and `Mcp-Param-` has no wildcard at all:
-/// those that are asked for are enumerated.
+/// The request headers that may be sent. `Authorization` is not covered by `*`, and `Mcp-Param-` has no wildcard at
+/// all: those that are asked for are enumerated.
 fn allowed(asked: &HeaderMap) -> String {
     let mut list = String::from(HEADERS);
     let names = asked.get_all(ACCESS_CONTROL_REQUEST_HEADERS).iter().filter_map(|value| value.to_str().ok());

@@ -1,7 +1,7 @@
 //! Who may talk to this server through a browser: allow-lists of `Host` and `Origin` (HTTP-2, SEC-3).
 //!
-//! A page on a hostile site can make a name of its own resolve to 127.0.0.1 (DNS rebinding), and then send requests to a
-//! server there as its own origin. What it cannot do is to change the `Host` and `Origin` that its browser sends.
+//! A page on a hostile site can make a name of its own resolve to 127.0.0.1 (DNS rebinding), and then send requests to
+//! a server there as its own origin. What it cannot do is to change the `Host` and `Origin` that its browser sends.
 //!
 //! Loopback names are served without being listed: nobody else can make a browser send them.
 
@@ -102,7 +102,8 @@ impl Guard {
         if authority.is_none() && header.is_some_and(is_usual) {
             return Ok(());
         }
-        // A target in absolute form overrides `Host`, but what lies behind a proxy may still look at the header: check both.
+        // A target in absolute form overrides `Host`, but what lies behind a proxy may still look at the header: check
+        // both.
         let mut named = authority.is_some();
         for text in [authority, header.map(visible)].into_iter().flatten() {
             named = true;
@@ -140,8 +141,8 @@ impl Guard {
         Err(refused(
             403,
             format!(
-                "Forbidden: this server does not answer to pages of the origin `{0}`. If it should, its operator has to \
-                 allow it: allow_origin(\"{0}\")",
+                "Forbidden: this server does not answer to pages of the origin `{0}`. If it should, its operator has \
+                 to allow it: allow_origin(\"{0}\")",
                 reflect(origin)
             ),
         ))

@@ -1,22 +1,25 @@
-//! The Model Context Protocol over Streamable HTTP: one service for every revision, on any runtime and in any framework, and
-//! a server on tokio and hyper.
+//! The Model Context Protocol over Streamable HTTP: one service for every revision, on any runtime and in any
+//! framework, and a server on tokio and hyper.
 //!
 //! ```text
-//!   http::Request ─► Host, Origin ─► path, OPTIONS ─► authenticate ─► body ─► route ─┬─► Exchange   modern, in the response's
-//!                                                                                   │              future, then its body
-//!   http::Response ◄─ JSON, or an event stream, whichever the first frame decides ◄──┴─► Session    legacy, in a table; its
-//!                                                                                                  calls are tasks
+//!   http::Request ─► Host, Origin ─► path, OPTIONS ─► authenticate ─► body ─► route ─┐
+//!                                                                                    │
+//!   http::Response ◄─ JSON, or an event stream, as the first frame decides ◄─────────┼─► Exchange
+//!                                                                                    └─► Session
+//!
+//!   Exchange   a modern request: driven by the response's future and then its body; dropped with them
+//!   Session    a legacy session: in a table, behind a lock of its own; its calls go on as tasks
 //! ```
 //!
 //! All rules of the protocol are [`mcp_core`]'s; what is decided here is HTTP's: who may talk to this server through a
 //! browser, how long a body may be and take, and who waits for whom.
 //!
-//! * [`McpService`] takes requests with any body. Nothing is spawned, boxed or timed for a request that is answered at once.
+//! * [`McpService`] takes requests with any body. One that is answered at once costs no task and no timer.
 //! * [`Runtime`] is what it needs of an async runtime: to start a task and to sleep.
-//! * [`Server`] listens on a TCP port, with limits in number, size and time (feature `tokio`, on by default).
+//! * `Server` listens on a TCP port, with limits in number, size and time (feature `tokio`, on by default).
 //!
-//! Without the feature `tokio` no runtime is linked; with the feature `hyper`, any pair of `hyper::rt`'s executor and timer
-//! is a [`Runtime`].
+//! Without the feature `tokio` no runtime is linked; with the feature `hyper`, any pair of `hyper::rt`'s executor and
+//! timer is a [`Runtime`].
 
 mod answer;
 mod bell;

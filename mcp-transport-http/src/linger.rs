@@ -1,8 +1,9 @@
 //! A connection that is closed so that the peer still gets its last answer.
 //!
-//! An upload that is too long is refused before it has come in whole, and its connection is closed, since nobody will read the
-//! rest. But a system that closes a socket with unread bytes resets the connection, which takes the refusal from the peer as
-//! well. So the writing side is closed first, and what still comes is thrown away for a moment (RFC 9112 section 9.6).
+//! An upload that is too long is refused before it has come in whole, and its connection is closed, since nobody will
+//! read the rest. But a system that closes a socket with unread bytes resets the connection, which takes the refusal
+//! from the peer as well. So the writing side is closed first, and what still comes is thrown away for a moment (RFC
+//! 9112 section 9.6).
 
 use std::future::Future;
 use std::io;

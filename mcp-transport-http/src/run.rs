@@ -39,8 +39,8 @@ pub(crate) fn lost() -> Outcome {
     Outcome::Fail(Fault::internal("The call was lost in the server"))
 }
 
-/// A handler should not panic, but if it does, the caller hears of it and nobody else does. Neither sees the panic's text.
-/// What the code left behind is dropped unseen, so nothing broken is used again.
+/// A handler should not panic, but if it does, the caller hears of it and nobody else does. Neither sees the panic's
+/// text. What the code left behind is dropped unseen, so nothing broken is used again.
 fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, Outcome> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|_| {
         tracing::error!("the code of a call panicked");

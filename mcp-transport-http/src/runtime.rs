@@ -10,7 +10,7 @@ pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// An async runtime, as far as the service needs one. Neither method is called for a request that is answered at once.
 ///
-/// [`TokioRuntime`] is there with the feature `tokio`, [`HyperRuntime`] with the feature `hyper`; for another runtime it
+/// `TokioRuntime` is there with the feature `tokio`, `HyperRuntime` with the feature `hyper`; for another runtime it
 /// is a few lines:
 ///
 /// ```

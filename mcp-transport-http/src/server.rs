@@ -24,7 +24,8 @@ use crate::sync::lock;
 const HEAD_TIME: Duration = Duration::from_secs(30);
 /// Bytes of the head of a request: 64 KiB, four times what others take, since arguments are repeated in it (HDR-9).
 const HEAD: usize = 64 << 10;
-/// How long running calls are waited for when the server goes down: 5 s, half of what a container gets before it is killed.
+/// How long running calls are waited for when the server goes down: 5 s, half of what a container gets before it is
+/// killed.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long connections get after that to carry what was said last: 1 s.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -65,8 +66,8 @@ pub async fn serve(address: impl ToSocketAddrs + fmt::Display, service: McpServi
 }
 
 impl Server {
-    /// Listens on that address. `127.0.0.1` reaches this machine only, `0.0.0.0` all there are (HTTP-3); port 0 is any free
-    /// one, which [`Server::local_addr`] tells.
+    /// Listens on that address. `127.0.0.1` reaches this machine only, `0.0.0.0` all there are (HTTP-3); port 0 is any
+    /// free one, which [`Server::local_addr`] tells.
     ///
     /// # Errors
     ///
@@ -122,8 +123,8 @@ impl Server {
         self.run_until(pending()).await
     }
 
-    /// Serves until `signal` is ready. Then nothing more is accepted, running calls have the grace time to end, open streams
-    /// end, and it returns.
+    /// Serves until `signal` is ready. Then nothing more is accepted, running calls have the grace time to end, open
+    /// streams end, and it returns.
     ///
     /// # Errors
     ///
@@ -288,7 +289,7 @@ fn explain(address: &str, error: &io::Error) -> io::Error {
         }
         io::ErrorKind::PermissionDenied => "this user may not listen there: choose a port from 1024 on",
         io::ErrorKind::AddrNotAvailable => {
-            "the address is not of this machine: choose 127.0.0.1 for this machine only, or 0.0.0.0 for all its addresses"
+            "the address is not of this machine: choose 127.0.0.1 for this machine only, or 0.0.0.0 for all networks"
         }
         io::ErrorKind::InvalidInput => "give an address and a port, as in 127.0.0.1:8000",
         _ => return io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")),

@@ -28,8 +28,8 @@ use crate::upload::Upload;
 
 /// An MCP server as a service for HTTP requests. Cheap to clone; all clones are one server.
 ///
-/// It is a [`tower_service::Service`] for any body, and so a route of axum, a service of hyper, or whatever else takes one;
-/// [`McpService::handle`] needs no trait at all. [`Server`](crate::Server) serves it by itself.
+/// It is a [`tower_service::Service`] for any body, and so a route of axum, a service of hyper, or whatever else takes
+/// one; [`McpService::handle`] needs no trait at all. `Server` serves it by itself (feature `tokio`).
 #[derive(Clone, Debug)]
 pub struct McpService {
     shared: Arc<Shared>,
@@ -52,8 +52,8 @@ impl McpService {
         Self { shared }
     }
 
-    /// Answers one request. Dropping the future, or later the body of the response, cancels a modern request (HTTP-46); what
-    /// runs in a legacy session goes on (HTTP-28).
+    /// Answers one request. Dropping the future, or later the body of the response, cancels a modern request (HTTP-46);
+    /// what runs in a legacy session goes on (HTTP-28).
     pub fn handle<B>(&self, request: Request<B>) -> impl Future<Output = Response<Body>> + use<B>
     where
         B: http_body::Body,
@@ -77,8 +77,8 @@ impl McpService {
         Responding::new(Arc::clone(&self.shared), head, body)
     }
 
-    /// Tells every session that the catalogue was swapped, so that its client hears of it (TOOL-16). What is served is up to
-    /// the handler.
+    /// Tells every session that the catalogue was swapped, so that its client hears of it (TOOL-16). What is served is
+    /// up to the handler.
     pub fn changed(&self, catalog: &Arc<Catalog>, what: Change) {
         self.shared
             .sessions
@@ -91,8 +91,9 @@ impl McpService {
         self.shared.sessions.len()
     }
 
-    /// Ends everything: new requests are refused with 503 from now on, calls that run have `grace` to end and are cancelled
-    /// then, sessions and their streams end. Ready when all that was said; the connections may still have to carry it.
+    /// Ends everything: new requests are refused with 503 from now on, calls that run have `grace` to end and are
+    /// cancelled then, sessions and their streams end. Ready when all that was said; the connections may still have to
+    /// carry it.
     ///
     /// To be awaited beside the graceful shutdown of whatever serves this service: an open stream ends by nothing else.
     pub async fn shutdown(&self, grace: Duration) {

@@ -1,7 +1,7 @@
 //! A live legacy session: its machine behind a lock, and those who wait for its streams.
 //!
-//! The lock is held for one input and its outputs, never while a call runs, a waker is woken, or anything is awaited. Every
-//! holder leaves the machine without outputs, so that the first output of an input says which stream answers it.
+//! The lock is held for one input and its outputs, never while a call runs, a waker is woken, or anything is awaited.
+//! Every holder leaves the machine without outputs, so that the first output of an input says which stream answers it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -195,8 +195,8 @@ impl Cell {
         None
     }
 
-    /// Has the roster look at the session by its deadline. A busy session moves it to later times only, which costs nothing
-    /// here.
+    /// Has the roster look at the session by its deadline. A busy session moves it to later times only, which costs
+    /// nothing here.
     fn arm(&self, shared: &Arc<Shared>) {
         let at = {
             let mut state = self.lock();

@@ -98,8 +98,8 @@ impl Sessions {
         self.alarm.ring();
     }
 
-    /// Looks at every session whose time has come. Returns how long to sleep; `None` if no session is left, and the watch
-    /// ends.
+    /// Looks at every session whose time has come. Returns how long to sleep; `None` if no session is left, and the
+    /// watch ends.
     fn look(&self, shared: &Arc<Shared>) -> Option<Duration> {
         shared.re_anchor();
         let now = shared.now();

@@ -1,8 +1,8 @@
 //! A machine of one request: a modern exchange, or a legacy request without a session.
 //!
-//! It is driven by whoever polls the response, its calls included: nothing is spawned, and dropping the response (before its
-//! head as well as in its middle) drops the calls, which cancels them (HTTP-46). A call that is answered at once meets no
-//! timer and registers nowhere.
+//! It is driven by whoever polls the response, its calls included: nothing is spawned, and dropping the response
+//! (before its head as well as in its middle) drops the calls, which cancels them (HTTP-46). A call that is answered at
+//! once meets no timer and registers nowhere.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -75,8 +75,8 @@ impl<M: Machine + Send + 'static> Solo<M> {
         }
     }
 
-    /// Takes the machine's outputs and does what they say. If there are none, has the machine wake this task at the next,
-    /// and returns false.
+    /// Takes the machine's outputs and does what they say. If there are none, has the machine wake this task at the
+    /// next, and returns false.
     fn step(&mut self, cx: &mut Context<'_>) -> bool {
         let mut calls = Calls::default();
         let mut stopped = Vec::new();
@@ -95,7 +95,8 @@ impl<M: Machine + Send + 'static> Solo<M> {
                 Output::Open { stream, reply } if stream == self.stream => self.opened = Some(reply),
                 Output::Closed => state.closed = true,
                 Output::Event(event) => log(&event),
-                // Whoever steps pulls and looks at the deadline afterwards; there is no other stream, and nothing to wake.
+                // Whoever steps pulls and looks at the deadline afterwards; there is no other stream, and nothing to
+                // wake.
                 Output::Open { .. } | Output::Ready(_) | Output::Hibernate => {}
             }
         }

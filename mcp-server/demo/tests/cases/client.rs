@@ -340,10 +340,11 @@ impl Stream {
     }
 }
 
-/// The next line, without its end; empty if there is none.
+/// The next line, without its end.
 fn line(reader: &mut BufReader<TcpStream>) -> String {
     let mut line = String::new();
-    reader.read_line(&mut line).expect("the server answers in time");
+    let read = reader.read_line(&mut line).expect("the server answers in time");
+    assert!(read > 0, "the connection broke off");
     line.trim_end().to_owned()
 }
 
