@@ -99,13 +99,14 @@ impl<T: IntoAnswer, E: IntoToolError> IntoAnswer for Result<T, E> {
 /// A structured result, with the schema of its type (N11, N12). Clients that know no structured results get the same JSON
 /// as text.
 ///
-/// The type must be written as a JSON object: to return a list, put it into a struct.
+/// The type must be written as a JSON object: to return a list, put it into a struct. A number that JSON has no word for (NaN,
+/// infinity) would break the schema, so the call fails with -32603 and the cause goes to the log (TOOL-11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 
 impl<T: Serialize + JsonSchema> IntoAnswer for Json<T> {
     fn into_answer(self) -> Result<ToolAnswer, ToolError> {
-        match serde_json::to_vec(&self.0) {
+        match crate::json::write(&self.0) {
             Ok(json) => Ok(ToolAnswer::structured(Bytes::from(json))),
             Err(error) => {
                 tracing::error!(%error, "a structured result could not be written as JSON");

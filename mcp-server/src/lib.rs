@@ -42,6 +42,7 @@ mod ctx;
 mod error;
 #[cfg(feature = "http")]
 pub mod http;
+mod json;
 mod schema;
 mod seal;
 mod server;

@@ -4,7 +4,7 @@
 //! cargo run -p on-smol -- 127.0.0.1:8000
 //! ```
 //!
-//! It shows what embedding takes where there is neither tokio nor hyper: a [`Runtime`](mcp_transport_http::Runtime) of
+//! It shows what embedding takes where there is neither tokio nor hyper: a [`Runtime`] of
 //! two methods, and a bridge of [one file](http) between the service and an HTTP library of your choice.
 
 mod echo;

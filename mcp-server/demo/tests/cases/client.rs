@@ -123,9 +123,9 @@ impl Wire {
         answer
     }
 
-    /// Whether the demo lives and has said nothing that was not taken: messages are read in order, so an answer to anything
-    /// before would come before.
-    pub(crate) fn is_alive_and_silent(&mut self) {
+    /// The demo lives and has said nothing that was not taken: messages are read in order, so an answer to anything before
+    /// would come before.
+    pub(crate) fn stays_silent(&mut self) {
         const ID: u64 = 4711;
         self.send(&ping(ID));
         assert_eq!(self.next(), pong(ID));
@@ -242,8 +242,8 @@ impl Site {
         session
     }
 
-    /// Whether it still answers.
-    pub(crate) fn is_alive(&self) {
+    /// It lives.
+    pub(crate) fn still_answers(&self) {
         assert_eq!(self.modern("server/discover", json!({})).status, 200);
     }
 }

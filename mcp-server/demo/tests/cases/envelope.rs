@@ -14,7 +14,7 @@ fn refused(cases: &[(&str, i64, Option<Value>)]) {
         let right = |error: &Value| assert_eq!((code(error), error.get("id")), (*expected, id.as_ref()), "{message}");
         wire.write(format!("{message}\n").as_bytes());
         right(&wire.next());
-        wire.is_alive_and_silent();
+        wire.stays_silent();
         for response in [session.send("POST", &[], message), site.send("POST", &[], message)] {
             assert_eq!(response.status, 400, "{message}");
             right(&response.json());
@@ -94,7 +94,7 @@ fn case_32_on_one_byte_stream_an_id_in_flight_is_refused_and_then_free_base_3() 
     wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
     assert_eq!(text(&wire.ask(&call(1, "echo", json!({"message": "m"})))), "m");
     assert_eq!(text(&wire.ask(&call(1, "echo", json!({"message": "m"})))), "m");
-    wire.is_alive_and_silent();
+    wire.stays_silent();
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn case_35_what_is_just_not_too_deep_is_read_validated_cloned_and_written() {
         let answer = site.call(tool, arguments.clone());
         assert!(answer.body.contains(&nested(levels)), "{tool}: {}", answer.body);
     }
-    site.is_alive();
+    site.still_answers();
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn case_37_a_notification_is_never_answered_base_7() {
     let session = site.session("2025-11-25");
     for message in notifications {
         wire.write(format!("{message}\n").as_bytes());
-        wire.is_alive_and_silent();
+        wire.stays_silent();
         let modern = site.send("POST", &[("mcp-protocol-version", "2026-07-28")], message);
         for response in [session.send("POST", &[], message), modern] {
             assert_eq!((response.status, &*response.body), (202, ""), "{message}");
@@ -198,7 +198,7 @@ fn probe_an_answer_to_nothing_is_passed_over_base_24() {
     let session = site.session("2025-11-25");
     for message in [&stray, &failed] {
         wire.send(message);
-        wire.is_alive_and_silent();
+        wire.stays_silent();
         let response = session.post(message);
         assert_eq!((response.status, &*response.body), (202, ""), "{message}");
         assert_eq!(site.post(&[("mcp-protocol-version", "2026-07-28")], message).status, 400);

@@ -51,7 +51,7 @@ fn case_6_every_message_ends_with_one_line_feed_and_holds_none_stdio_1() {
     wire.send(&call(2, "echo", json!({"message": "a\r\nb\nc\r"})));
     wire.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"}));
     lines(&mut wire, 3);
-    wire.is_alive_and_silent();
+    wire.stays_silent();
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn case_7_what_a_tool_returns_is_always_utf_8() {
         "arguments":{"contactMethod":"phone","phone":"\udc00"}}}"#;
     wire.write(format!("{}\n", surrogate.replace('\n', " ")).as_bytes());
     assert_eq!(wire.next()["id"], 1);
-    wire.is_alive_and_silent();
+    wire.stays_silent();
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn case_10_a_line_of_5_mb_is_served_and_one_over_the_limit_is_refused_base_26() 
     wire.send(&ping(2));
     let error = wire.next();
     assert_eq!((code(&error), error.get("id")), (-32600, None), "{error}");
-    wire.is_alive_and_silent();
+    wire.stays_silent();
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn probe_blank_lines_are_passed_over_stdio_9() {
     let mut wire = Wire::open();
     for blank in ["\n", "\r\n", "  \t \n", "\n\n\n"] {
         wire.write(blank.as_bytes());
-        wire.is_alive_and_silent();
+        wire.stays_silent();
     }
 }
 
@@ -112,7 +112,7 @@ fn probe_two_messages_on_one_line_are_one_parse_error_stdio_1() {
     wire.write(format!("{}{}\n", ping(1), ping(2)).as_bytes());
     let error = wire.next();
     assert_eq!((code(&error), error.get("id")), (-32700, None), "{error}");
-    wire.is_alive_and_silent();
+    wire.stays_silent();
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn probe_half_a_surrogate_pair_is_refused_and_harms_nobody() {
         wire.write(format!("{}\n", at(place, value)).as_bytes());
         let answer = wire.next();
         assert!(code(&answer) != 0 || answer["result"]["isError"] == true, "{value} for {place}: {answer}");
-        wire.is_alive_and_silent();
+        wire.stays_silent();
     }
     wire.write(format!("{}\n", at(r#""m""#, r#""\ud83e\udd80""#)).as_bytes());
     assert_eq!(text(&wire.next()), "\u{1F980}");

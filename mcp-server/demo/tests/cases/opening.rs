@@ -95,5 +95,5 @@ fn case_24_tools_are_listed_and_called_before_initialized_life_6() {
     let call = request(2, "tools/call", json!({"name": "echo", "arguments": {"message": "m"}}));
     assert_eq!(wire.ask(&call)["result"]["content"][0]["text"], "m");
     wire.send(&initialized());
-    wire.is_alive_and_silent();
+    wire.stays_silent();
 }

@@ -1,7 +1,7 @@
-//! B4: tools, their schemas and results. Cases 54 and 60 are in `mcp-server/tests`.
+//! B4: tools, their schemas and results.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::mpsc::{channel, sync_channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
 use mcp_server::{Ctx, Policy};
@@ -238,30 +238,41 @@ fn case_53_a_schema_that_refers_to_another_place_is_refused_and_nothing_is_fetch
     assert!(elsewhere.accept().is_err(), "nobody came for it");
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Optional {
+    count: Option<i64>,
+    name: Option<String>,
+    kind: Option<Kind>,
+    part: Option<Part>,
+}
+
 #[test]
-fn case_62_progress_comes_before_the_answer_and_grows_a_thousand_times_prog_2_prog_3() {
-    let report = tool("report").run(|ctx: Ctx| {
-        for done in [1.0, 2.0, 3.0] {
-            ctx.progress(done, 3.0, None);
-        }
-        "reported"
-    });
-    let site = Site::of(server().tool(report));
-    let session = site.session("2025-11-25");
-    let right = |messages: Vec<Value>, token: u64| {
-        let (answer, reports) = messages.split_last().expect("an answer");
-        assert_eq!(text(answer), "reported");
-        let done: Vec<f64> = reports.iter().filter_map(|report| report["params"]["progress"].as_f64()).collect();
-        assert!(done.windows(2).all(|pair| pair[0] < pair[1]) && done.len() == reports.len(), "{messages:?}");
-        // A slow client is told the latest only (PROG-6), which is never lost.
-        assert_eq!(done.last(), Some(&3.0));
-        assert!(reports.iter().all(|report| report["params"]["progressToken"] == token), "{messages:?}");
-    };
-    for token in 0..500 {
-        right(session.post(&call_with_token(token, "report", json!({}))).messages(), token);
-        let meta = json!({"progressToken": token});
-        right(site.modern_with("tools/call", json!({"name": "report"}), meta, &[]).messages(), token);
+fn case_54_what_may_be_left_out_is_of_a_plain_type_and_null_is_read_as_absent() {
+    let said =
+        |args: Optional| format!("{:?} {:?} {} {}", args.count, args.name, args.kind.is_none(), args.part.is_none());
+    let site = Site::of(server().tool(tool("optional").run(said)));
+    let listed = site.modern("tools/list", json!({})).json()["result"]["tools"][0]["inputSchema"].clone();
+    assert_eq!(listed.get("required"), None, "{listed}");
+    let properties = listed["properties"].as_object().expect("properties");
+    let types: Vec<&Value> = ["count", "name", "kind", "part"].map(|name| &properties[name]["type"]).to_vec();
+    assert_eq!(types, ["integer", "string", "string", "object"]);
+    assert!(!listed.to_string().contains("null"), "{listed}");
+    for arguments in [json!({}), json!({"count": null, "name": null, "kind": null, "part": null})] {
+        assert_eq!(text(&site.call("optional", arguments).json()), "None None true true");
     }
+    assert_eq!(text(&site.call("optional", json!({"count": 1})).json()), "Some(1) None true true");
+}
+
+#[test]
+fn case_60_names_that_clients_cannot_take_are_refused_when_the_server_is_built_tool_5() {
+    let refused = |names: &[&str]| {
+        let built = names.iter().fold(server(), |server, name| server.tool(tool(name).run(|| ()))).build();
+        built.expect_err("the names are wrong").defects().iter().filter(|defect| defect.rule == "TOOL-5").count()
+    };
+    assert_eq!(refused(&["My Tool", "", &"n".repeat(129), "a,b", "é", "a\nb"]), 6, "each of them is named");
+    assert_eq!(refused(&["twice", "other", "twice"]), 1);
+    let built = ["get_weather", "a.b-c", "A", "a", &"n".repeat(128)];
+    assert!(built.iter().fold(server(), |server, name| server.tool(tool(name).run(|| ()))).build().is_ok());
 }
 
 #[test]
@@ -292,33 +303,5 @@ fn probe_numbers_of_a_structured_result_are_json_and_exact() {
     assert!(site.call("digits", json!({})).body.contains("{\"n\":123456789012345678901234567890}"));
     for not_json in ["nan", "infinity"] {
         assert_eq!(code(&site.call(not_json, json!({})).json()), -32603, "{not_json}");
-    }
-}
-
-#[test]
-fn probe_text_with_breaks_is_one_event_http_9() {
-    let (sender, receiver) = sync_channel::<String>(1);
-    let receiver = Mutex::new(receiver);
-    let say = tool("say").run(move |ctx: Ctx| {
-        let words = receiver.lock().expect("nobody panicked").recv().expect("the test says something");
-        ctx.progress(1.0, None, &*words);
-        words
-    });
-    let site = Site::of(server().tool(say));
-    for breaks in ["a\nb\rc\r\nd", "data: x\n\ndata: y\r\r", "\u{2028}\u{2029}\u{85}\u{0}", "\u{FEFF}:\nid: 7\n\n"] {
-        sender.send(breaks.into()).expect("the tool listens");
-        let response = site.modern_with("tools/call", json!({"name": "say"}), json!({"progressToken": 1}), &[]);
-        assert_eq!(response.header("content-type"), Some("text/event-stream"));
-        assert!(
-            response
-                .body
-                .lines()
-                .all(|line| { line.is_empty() || line.starts_with(':') || line.starts_with("data: {") })
-        );
-        assert!(!response.body.contains('\r'));
-        let messages = response.messages();
-        assert_eq!(messages.len(), 2, "{response:?}");
-        assert_eq!(messages[0]["params"]["message"], breaks);
-        assert_eq!(text(&messages[1]), breaks);
     }
 }
