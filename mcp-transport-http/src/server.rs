@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
-use hyper_util::rt::TokioTimer;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::task::JoinSet;
 
@@ -22,6 +22,9 @@ use crate::sync::lock;
 
 /// How long the head of a request may take, and how long a connection may stay without one: 30 s, hyper's own default.
 const HEAD_TIME: Duration = Duration::from_secs(30);
+/// How long a peer may take no byte of what is written to it: 60 s, as other servers have it. One that reads at all takes
+/// its share sooner, and whoever waits for events has nothing to take.
+const WRITE_TIME: Duration = Duration::from_secs(60);
 /// Bytes of the head of a request: 64 KiB, four times what others take, since arguments are repeated in it (HDR-9).
 const HEAD: usize = 64 << 10;
 /// How long running calls are waited for when the server goes down: 5 s, half of what a container gets before it is
@@ -52,6 +55,7 @@ pub struct Server {
     listener: TcpListener,
     service: McpService,
     head_time: Duration,
+    write_time: Duration,
     grace: Duration,
     connections: usize,
 }
@@ -81,13 +85,21 @@ impl Server {
     /// Serves what connects to that listener.
     #[must_use]
     pub const fn new(listener: TcpListener, service: McpService) -> Self {
-        Self { listener, service, head_time: HEAD_TIME, grace: GRACE, connections: CONNECTIONS }
+        Self { listener, service, head_time: HEAD_TIME, write_time: WRITE_TIME, grace: GRACE, connections: CONNECTIONS }
     }
 
     /// How long the head of a request may take, and how long a connection may stay without one; 30 s by default.
     #[must_use]
     pub const fn head_time(mut self, span: Duration) -> Self {
         self.head_time = span;
+        self
+    }
+
+    /// How long a peer may take no byte of what is written to it; 60 s by default. Then its connection is cut, and its
+    /// answers are dropped: that cancels a modern request (HTTP-46), and lets a legacy one go on (HTTP-28).
+    #[must_use]
+    pub const fn write_time(mut self, span: Duration) -> Self {
+        self.write_time = span;
         self
     }
 
@@ -134,7 +146,7 @@ impl Server {
         let open = Arc::new(Open::default());
         let mut tasks = JoinSet::new();
         let mut http = http1::Builder::new();
-        // Answers to pipelined requests leave together.
+        // Without `pipeline_flush`: it keeps an answer back for as long as anything lies unread behind its request.
         http.timer(TokioTimer::new()).header_read_timeout(self.head_time).max_header_size(HEAD).pipeline_flush(true);
         {
             let mut signal = pin!(signal);
@@ -146,8 +158,8 @@ impl Server {
                     continue;
                 }
                 key += 1;
-                let io = Lingering::new(stream, Arc::clone(&open.closing));
-                let connection = http.serve_connection(io, self.service.clone());
+                let io = Lingering::new(stream, self.write_time, Arc::clone(&open.closing));
+                let connection = http.serve_connection(TokioIo::new(io), self.service.clone());
                 tasks.spawn(Connection { connection, open: Arc::clone(&open), key, state: State::Fresh });
             }
         }
@@ -235,7 +247,7 @@ pin_project_lite::pin_project! {
     /// One connection's task.
     struct Connection {
         #[pin]
-        connection: http1::Connection<Lingering, McpService>,
+        connection: http1::Connection<TokioIo<Lingering>, McpService>,
         open: Arc<Open>,
         key: u64,
         state: State,
