@@ -39,8 +39,8 @@ pub(crate) struct Desk {
     pub(crate) can_ask: bool,
     /// The next id of a request to the client.
     next_question: u64,
-    /// The ping that the client has not answered.
-    pinged: Option<u64>,
+    /// The ping that the client has not answered, and the stream that it went out on.
+    pinged: Option<(u64, StreamId)>,
 }
 
 impl Desk {
@@ -137,7 +137,7 @@ impl Desk {
     /// The client answered a question, or a ping. Returns whether anybody had asked.
     pub(crate) fn response(&mut self, message: &Message) -> bool {
         let Some(asked) = message.id().and_then(Id::as_i64).and_then(|id| u64::try_from(id).ok()) else { return false };
-        if self.pinged == Some(asked) {
+        if self.pinged.is_some_and(|(ping, _)| ping == asked) {
             self.pinged = None;
             return true;
         }
@@ -166,6 +166,32 @@ impl Desk {
             Timer::Opening | Timer::Hibernate | Timer::Idle => {}
         }
         false
+    }
+
+    /// The client has said something, so it is there, whatever became of a ping (LIFE-10).
+    pub(crate) fn heard(&mut self) {
+        self.pinged = None;
+    }
+
+    /// Forgets a stream, and a ping that it may not have carried.
+    pub(crate) fn forget(&mut self, stream: StreamId) {
+        self.timers.stop(Timer::KeepAlive(stream));
+        self.streams.remove(stream);
+        if self.pinged.is_some_and(|(_, on)| on == stream) {
+            self.pinged = None;
+        }
+    }
+
+    /// Nobody reads the stream of these calls any more. They go on (HTTP-28), but not for ever.
+    pub(crate) fn orphan(&mut self, stream: StreamId) {
+        let Some(span) = self.endpoint.timing().orphan else { return };
+        let until = self.clock.now().after(span);
+        let timers = &mut self.timers;
+        for slot in self.calls.iter_mut().filter(|slot| slot.stream == stream) {
+            let at = slot.deadline.map_or(until, |deadline| deadline.min(until));
+            slot.deadline = Some(at);
+            timers.set(Timer::Call(slot.call), at);
+        }
     }
 
     /// Begins to ping, if that is wanted.
@@ -239,8 +265,7 @@ impl Desk {
     /// Tells the driver what happened on a stream, and forgets one that nobody reads and nothing is owed on.
     fn said(&mut self, id: StreamId, reply: Option<crate::Reply>) {
         if self.streams.get(id).is_some_and(Stream::is_over) {
-            self.timers.stop(Timer::KeepAlive(id));
-            return self.streams.remove(id);
+            return self.forget(id);
         }
         self.outputs.opened(id, reply);
         if self.streams.get(id).is_some_and(Stream::is_open) {
@@ -391,7 +416,7 @@ impl Desk {
         if let Some(stream) = self.streams.newest_listening() {
             let id = self.next_question;
             self.next_question += 1;
-            self.pinged = Some(id);
+            self.pinged = Some((id, stream));
             let mut out = Vec::with_capacity(64);
             write::request_open(&mut out, &Id::from_u64(id), "ping");
             out.extend_from_slice(b"{}}");

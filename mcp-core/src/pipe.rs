@@ -73,6 +73,7 @@ impl Pipe {
     }
 
     fn message(&mut self, message: Message, sender: Sender<'_>) {
+        self.desk.heard();
         match message.shape() {
             Shape::Request => self.request(&message, sender),
             Shape::Notification => self.notification(&message),

@@ -49,7 +49,10 @@ pub struct Limits {
     pub rounds: u32,
     /// Items on one page of a list. 1,000: all of them for nearly every server, and under 1 MB.
     pub page: usize,
-    /// Live sessions of one HTTP endpoint. 10,000: at 1.5 KB each, 15 MB.
+    /// Calls of one HTTP endpoint that run at once, all sessions and modern requests together. 4,096: a call holds its
+    /// arguments, so this bounds what one endpoint holds for them, where [`Limits::calls`] bounds one client.
+    pub running: usize,
+    /// Live sessions of one HTTP endpoint. 10,000: at 1.5 KB each, 15 MB, and 4 KiB more of each that declares extensions.
     pub sessions: usize,
 }
 
@@ -70,6 +73,7 @@ impl Default for Limits {
             state: 64 << 10,
             rounds: 32,
             page: 1000,
+            running: 4096,
             sessions: 10_000,
         }
     }
@@ -84,6 +88,9 @@ pub struct Timing {
     pub keep_alive: Span,
     /// How long one request may run, all its runs together. `None`: as long as somebody waits for it.
     pub call: Option<Span>,
+    /// How long a legacy call may go on whose reader has left (HTTP-28). 10 minutes: work that was begun is finished, and
+    /// work that nobody will ever read ends. `None`: for ever.
+    pub orphan: Option<Span>,
     /// How long a question to a legacy client may stay unanswered (BASE-25). 5 minutes: a person reads and decides.
     pub question: Span,
     /// How long a new session may stay without a second message. 30 s: clients send `notifications/initialized` at once.
@@ -104,6 +111,7 @@ impl Default for Timing {
         Self {
             keep_alive: Span::secs(15),
             call: None,
+            orphan: Some(Span::secs(600)),
             question: Span::secs(300),
             opening: Span::secs(30),
             hibernate_after: Some(Span::secs(60)),

@@ -91,7 +91,7 @@ impl Session {
     }
 
     fn message(&mut self, message: Message, sender: Sender<'_>) {
-        if self.kind == SessionKind::Sessionless && message.method() == "initialize" {
+        if self.is_spent() && message.method() == "initialize" {
             self.desk.phase = Phase::Opening;
         }
         if matches!(self.desk.phase, Phase::Opening) {
@@ -116,6 +116,7 @@ impl Session {
         }
         let refused = matches!(self.desk.phase, Phase::Opening);
         if refused || self.is_spent() {
+            self.desk.abandon_all();
             self.end();
         }
     }
@@ -230,12 +231,12 @@ impl Session {
 
     fn detach(&mut self, stream: StreamId) {
         let Some(gone) = self.desk.streams.get_mut(stream) else { return };
-        self.desk.timers.stop(Timer::KeepAlive(stream));
         if gone.is_listening() || gone.is_settled() {
-            self.desk.streams.remove(stream);
-            return;
+            return self.desk.forget(stream);
         }
         gone.park();
+        self.desk.timers.stop(Timer::KeepAlive(stream));
+        self.desk.orphan(stream);
         if self.kind == SessionKind::Sessionless {
             // Nothing of it could ever be read again.
             self.close(Close::Peer);
@@ -308,6 +309,7 @@ impl Session {
 
     fn touch(&mut self) {
         self.acted();
+        self.desk.heard();
         self.desk.timers.stop(Timer::Opening);
     }
 
@@ -454,8 +456,7 @@ impl Machine for Session {
             return Pull::End;
         };
         if pulled == Pull::End {
-            self.desk.timers.stop(Timer::KeepAlive(stream));
-            self.desk.streams.remove(stream);
+            self.desk.forget(stream);
         }
         pulled
     }

@@ -880,3 +880,47 @@ fn progress_of_an_earlier_run_is_not_sent_after_a_cancel_canc_2() {
     script.hold(false);
     assert!(script.sent(stream).messages.is_empty());
 }
+
+#[test]
+fn a_call_that_nobody_will_ever_read_does_not_run_for_ever_http_28() {
+    let mut script = open();
+    script.send(&call(1, false));
+    let stream = script.stream();
+    script.input(Input::Detach { stream });
+    script.advance(Span::secs(599));
+    assert!(script.abandoned.is_empty(), "it goes on");
+    script.advance(Span::secs(1));
+    assert_eq!(script.abandoned, [CallId(1)], "but not for ever");
+    assert!(script.events.contains(&Event::TimedOut(CallId(1))));
+}
+
+#[test]
+fn a_client_that_speaks_is_there_whatever_became_of_a_ping_life_10() {
+    let mut policy = Policy::default();
+    policy.timing.ping = Some(Span::secs(20));
+    let mut script = with(policy);
+    script.open(Revision::V2025_11_25, &json!({}));
+    let (stream, _) = script.attach(&[("accept", "text/event-stream")]);
+    script.hold(true);
+    script.advance(Span::secs(20));
+    script.input(Input::Detach { stream });
+    script.hold(false);
+    script.attach(&[("accept", "text/event-stream")]);
+    script.advance(Span::secs(20));
+    assert!(!script.closed, "the ping was never read");
+    script.send(&fixture::request(1, "ping", &json!({})));
+    script.advance(Span::secs(20));
+    assert!(!script.closed, "and the client has just spoken");
+    script.advance(Span::secs(20));
+    assert!(script.closed, "now it has not");
+}
+
+#[test]
+fn a_second_message_to_a_session_of_one_post_abandons_nothing_in_silence() {
+    let mut script = sessionless(Policy::default());
+    script.send(&call(1, false));
+    script.send(&fixture::request(2, "initialize", &json!({})));
+    assert!(!script.closed && script.abandoned.is_empty());
+    script.done(text("done"));
+    assert!(script.closed);
+}

@@ -147,7 +147,7 @@ impl Server {
         let mut tasks = JoinSet::new();
         let mut http = http1::Builder::new();
         // Without `pipeline_flush`: it keeps an answer back for as long as anything lies unread behind its request.
-        http.timer(TokioTimer::new()).header_read_timeout(self.head_time).max_header_size(HEAD).pipeline_flush(true);
+        http.timer(TokioTimer::new()).header_read_timeout(self.head_time).max_header_size(HEAD);
         {
             let mut signal = pin!(signal);
             let mut key = 0;

@@ -13,8 +13,8 @@ use crate::peer::{Ability, Capabilities, ClientInfo};
 /// The most extensions of one client. 64: there are a handful of them in the world, and a session keeps them.
 const EXTENSIONS: usize = 64;
 
-/// The most bytes of ids and settings of all extensions of one client. 16 KiB, for the same reason.
-const EXTENSION_BYTES: usize = 16 << 10;
+/// The most bytes of ids and settings of all extensions of one client. 4 KiB: a session keeps them, and the settings in use are a short list.
+const EXTENSION_BYTES: usize = 4 << 10;
 
 /// The most bytes of a display text. 256: a session keeps it, and nobody reads more.
 const DISPLAY_BYTES: usize = 256;
@@ -27,12 +27,12 @@ const DISPLAY_BYTES: usize = 256;
 ///
 /// # Errors
 ///
-/// If it is not an object, or declares more than 64 extensions or 16 KiB of them. The text names no member of the peer's.
+/// If it is not an object, or declares more than 64 extensions or 4 KiB of them. The text names no member of the peer's.
 pub fn read_capabilities(raw: &str) -> Result<Capabilities, &'static str> {
     let mut declared = Declared::default();
     members(raw, |key, value| declared.member(key, value)).map_err(|_| "must be an object")?;
     if declared.extensions > EXTENSIONS || declared.extension_bytes > EXTENSION_BYTES {
-        return Err("must not declare more than 64 extensions or 16 KiB of them");
+        return Err("must not declare more than 64 extensions or 4 KiB of them");
     }
     Ok(declared.capabilities)
 }

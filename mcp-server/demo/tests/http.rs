@@ -3,7 +3,6 @@
 mod common;
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::time::{Duration, Instant};
 
 use common::{Http, initialize};
 use serde_json::{Value, json};
