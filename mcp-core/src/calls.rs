@@ -1,6 +1,6 @@
 //! The calls of a machine that wait for an answer: slots, tickets, deadlines.
 //!
-//! A request keeps its slot over all its runs (design 3, rule 9): its id, progress token, last progress, deadline and
+//! A request keeps its slot over all its runs (ARCHITECTURE, rule 9): its id, progress token, last progress, deadline and
 //! stream stay, while each run gets a call id and a ticket of its own, so that an old ticket opens nothing.
 
 use alloc::boxed::Box;
@@ -222,7 +222,7 @@ impl Calls {
         self.live == 0
     }
 
-    /// Whether a handler runs: open questions alone do not count (design 4).
+    /// Whether a handler runs: open questions alone do not count.
     pub(crate) fn any_running(&self) -> bool {
         self.iter().any(|slot| matches!(slot.phase, Phase::Running))
     }

@@ -28,7 +28,7 @@ pub use view::View;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub u64);
 
-/// Everything a server offers, in the order of registration (N18).
+/// Everything a server offers, in the order of registration.
 pub struct Catalog {
     tools: Box<[Tool]>,
     /// From name to index in `tools`.

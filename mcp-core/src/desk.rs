@@ -74,7 +74,7 @@ impl Desk {
         self.outputs.event(Event::Refused(fault));
     }
 
-    /// Ends a run. A ticket that is too late is an event, not an error (design 3, rule 4).
+    /// Ends a run. A ticket that is too late is an event, not an error (ARCHITECTURE, rule 4).
     pub(crate) fn done(&mut self, ticket: &Ticket, outcome: Outcome) {
         let Some(index) = self.calls.redeem(ticket) else { return self.outputs.event(Event::Late(ticket.call)) };
         let now = self.clock.now();
@@ -107,7 +107,7 @@ impl Desk {
         }
     }
 
-    /// The peer gives up a request of its own (CANC-2). On HTTP two may have the id, and both end (design 5).
+    /// The peer gives up a request of its own (CANC-2). On HTTP two may have the id, and both end.
     pub(crate) fn cancel(&mut self, message: &Message) {
         let id = message.param(Param::RequestId).and_then(|raw| Id::parse(raw, self.endpoint.limits().id));
         let Some(id) = id else { return self.outputs.event(Event::Dropped("a cancellation without a request id")) };

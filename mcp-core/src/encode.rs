@@ -22,7 +22,7 @@ pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The result object of a tool call.
 ///
 /// `answer.structured` must be JSON ([`is_json`]). What it holds always reaches the peer (TOOL-12, SHIM-2):
-/// - as `structuredContent` where the revision can hold it and the tool did not fail (N12);
+/// - as `structuredContent` where the revision can hold it and the tool did not fail;
 /// - as a text block where `content` is empty, or where it is not sent as `structuredContent` and no text block of
 ///   `content` says the same. The content of a failure is left alone: it says what went wrong.
 pub(crate) fn tool_result(out: &mut Vec<u8>, revision: Revision, answer: &ToolAnswer, endpoint: &Endpoint) {

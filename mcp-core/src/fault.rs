@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString as _};
 use core::fmt;
 
-/// A JSON-RPC error code that this server may send (`spec.md` 21.3).
+/// A JSON-RPC error code that this server may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Code(i64);
 
@@ -154,7 +154,7 @@ impl core::error::Error for Fault {}
 /// The most characters of a peer's text that an error or log quotes.
 const QUOTED: usize = 120;
 
-/// A peer's text made safe to quote: clamped to 120 characters, control and bidirectional characters replaced (design 5).
+/// A peer's text made safe to quote: clamped to 120 characters, control and bidirectional characters replaced.
 #[must_use]
 pub fn reflect(text: &str) -> String {
     let mut quoted: String = text.chars().take(QUOTED).map(|c| if is_hostile(c) { '\u{FFFD}' } else { c }).collect();

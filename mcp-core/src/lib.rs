@@ -22,52 +22,83 @@
 //!
 //! # The run loop, whole
 //!
-//! A driver for one byte stream. It answers `tools/call` with what the tool returns; a real one runs the call elsewhere
-//! and goes on meanwhile.
+//! A driver for one byte stream: it reads, hands in, does what is said, and writes. This one runs its only tool where it
+//! stands and reads from memory, so nothing ever waits; where something can, wait no longer than [`Machine::deadline`] and
+//! then hand in [`Input::Tick`], and stop reading while [`Machine::gate`] is full. `examples/std_threads.rs` does, with calls on threads.
 //!
 //! ```
-//! use std::sync::Arc;
+//! use std::io::{self, Read, Write};
+//!
 //! use mcp_core::answer::{Answer, Implementation, ToolAnswer};
 //! use mcp_core::catalog::{Catalog, Tool};
-//! use mcp_core::wire::{self, lines::{Line, Splitter}};
-//! use mcp_core::{Caller, Endpoint, Handle, Input, Machine, MachineId, Outcome, Output, Pipe, StreamId, Time, View};
+//! use mcp_core::wire::lines::{Line, Splitter};
+//! use mcp_core::wire::{self, Unread};
+//! use mcp_core::{Caller, Close, Endpoint, Handle, Input, Machine, MachineId, Outcome, Output, Pipe, Pull, Time, View};
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let schema = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
-//! let catalog = Catalog::builder().tool(Tool::new("hello", Handle(1), schema)).build().map_err(|d| format!("{d:?}"))?;
-//! let endpoint = Endpoint::builder(Implementation::new("demo", "1.0.0")).tools(false).build().map_err(|d| format!("{d:?}"))?;
-//! let (view, caller) = (View::all(catalog), Caller::anonymous());
-//!
-//! let mut pipe = Pipe::new(MachineId(1), endpoint.clone(), Time(0));
-//! let mut splitter = Splitter::new(endpoint.limits().line);
-//! let mut written = Vec::new();
-//!
-//! let mut input: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hello","_meta":{
-//! "io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-//! # let one_line = input.iter().copied().filter(|b| *b != b'\n').chain(*b"\n").collect::<Vec<u8>>(); input = &one_line;
-//! let now = Time(1); // Unix milliseconds, from the driver's clock
-//! while let Some(line) = splitter.next(&mut input) {
-//!     match line {
-//!         Line::Text(body) => match wire::read(body, endpoint.limits()) {
-//!             Ok(message) => pipe.handle(now, Input::Message { message, head: None, from: &caller, view: &view }),
-//!             Err(unread) => pipe.handle(now, Input::Unread(unread)),
-//!         },
-//!         Line::TooLong => pipe.handle(now, Input::Unread(wire::Unread::too_long(endpoint.limits().line))),
-//!     }
-//!     while let Some(output) = pipe.poll_output() {
-//!         match output {
+//! /// Does what the machine says until it says no more. True once it has closed.
+//! fn obey(pipe: &mut Pipe, now: Time, output: &mut impl Write) -> io::Result<bool> {
+//!     let mut closed = false;
+//!     while let Some(said) = pipe.poll_output() {
+//!         match said {
 //!             Output::Call(ticket, _call) => {
 //!                 let outcome = Outcome::Complete(Answer::Tool(ToolAnswer::text("Hello!")));
 //!                 pipe.handle(now, Input::Done { ticket, outcome });
 //!             }
-//!             Output::Ready(stream) => drop(pipe.pull(stream, &mut written, 64 << 10)),
-//!             Output::Abandon(_) | Output::Expect(_) | Output::Open { .. } => {}
-//!             Output::Hibernate | Output::Event(_) | Output::Closed => {}
+//!             // Said once, however much there is: pull until there is no more.
+//!             Output::Ready(stream) => loop {
+//!                 let mut bytes = Vec::new();
+//!                 let pulled = pipe.pull(stream, &mut bytes, 64 << 10);
+//!                 output.write_all(&bytes)?;
+//!                 if pulled != Pull::More {
+//!                     break;
+//!                 }
+//!             },
+//!             Output::Closed => closed = true,
+//!             Output::Abandon(_) | Output::Expect(_) | Output::Open { .. } | Output::Hibernate | Output::Event(_) => {}
+//!         }
+//!     }
+//!     Ok(closed)
+//! }
+//!
+//! fn serve(mut input: impl Read, mut output: impl Write) -> Result<(), Box<dyn std::error::Error>> {
+//!     let schema = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
+//!     let catalog = Catalog::builder().tool(Tool::new("hello", Handle(1), schema)).build().map_err(|d| format!("{d:?}"))?;
+//!     let endpoint = Endpoint::builder(Implementation::new("demo", "1.0.0")).tools(false).build().map_err(|d| format!("{d:?}"))?;
+//!     let limits = endpoint.limits().clone();
+//!     let (view, caller) = (View::all(catalog), Caller::anonymous());
+//!     let now = Time(1); // Unix milliseconds, from your clock
+//!
+//!     let mut pipe = Pipe::new(MachineId(1), endpoint, now);
+//!     let mut splitter = Splitter::new(limits.line);
+//!     let mut buffer = [0; 16 << 10];
+//!     loop {
+//!         let read = input.read(&mut buffer)?;
+//!         let mut chunk = &buffer[..read];
+//!         while let Some(line) = if read == 0 { splitter.finish() } else { splitter.next(&mut chunk) } {
+//!             let read = match line {
+//!                 Line::Text(body) => wire::read(body, &limits),
+//!                 Line::TooLong => Err(Unread::too_long(limits.line)),
+//!             };
+//!             pipe.handle(now, match read {
+//!                 Ok(message) => Input::Message { message, head: None, from: &caller, view: &view },
+//!                 Err(unread) => Input::Unread(unread),
+//!             });
+//!             obey(&mut pipe, now, &mut output)?;
+//!         }
+//!         if read == 0 {
+//!             pipe.handle(now, Input::Close(Close::EndOfInput));
+//!         }
+//!         if obey(&mut pipe, now, &mut output)? {
+//!             return Ok(());
 //!         }
 //!     }
 //! }
-//! assert!(String::from_utf8(written)?.contains(r#""text":"Hello!""#));
-//! # Ok(()) }
+//!
+//! let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+//! let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"hello","_meta":{meta}}}}}"#);
+//! let mut written = Vec::new();
+//! serve(call.as_bytes(), &mut written).unwrap();
+//! assert!(String::from_utf8(written).unwrap().contains(r#""text":"Hello!""#));
 //! ```
 //!
 //! # What holds

@@ -29,7 +29,8 @@ pub trait Machine: sealed::Sealed {
     #[must_use]
     fn poll_output(&mut self) -> Option<Output>;
 
-    /// Appends framed bytes of one stream to `buf` until it would hold more than `limit` bytes, at least one message.
+    /// Appends framed bytes of one stream to `buf` until it would hold more than `limit` bytes, at least one message. Call it
+    /// again while it says [`Pull::More`].
     fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull;
 
     /// When to send [`Input::Tick`] at the latest, and why. Early and extra ticks do no harm.
@@ -162,7 +163,8 @@ pub enum Output {
         /// Status and shape.
         reply: Reply,
     },
-    /// The stream has bytes, or has ended: pull when the transport has room.
+    /// The stream has bytes, or has ended: pull when the transport has room, and again for as long as [`Pull::More`] comes
+    /// back, as it is said once however much there is.
     Ready(StreamId),
     /// Quiet for [`Timing::hibernate_after`](crate::policy::Timing): a good moment to put the session to sleep.
     Hibernate,
@@ -242,7 +244,7 @@ pub enum Kind {
 pub enum Outcome {
     /// With an answer.
     Complete(Answer),
-    /// It must ask the client first, and will be run again with what comes back (design 3, rule 9).
+    /// It must ask the client first, and will be run again with what comes back (ARCHITECTURE, rule 9).
     Ask {
         /// What to ask, by keys of the handler's own choice, each once.
         questions: Vec<(Box<str>, Question)>,

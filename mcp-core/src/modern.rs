@@ -108,7 +108,7 @@ fn list_tools(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
     write::result_open(&mut out, id);
     out.extend_from_slice(b"{\"resultType\":\"complete\",");
     write_tools(&mut out, court, Revision::MODERN)?;
-    // CACHE-1; the safe hints until an entry says more (design 5).
+    // CACHE-1; the safe hints until an entry says more.
     out.extend_from_slice(b",\"ttlMs\":0,\"cacheScope\":\"private\",");
     out.extend_from_slice(court.endpoint.result_meta());
     out.extend_from_slice(b"}}");
@@ -166,7 +166,7 @@ pub(crate) fn arguments(message: &Message) -> Result<Bytes, Fault> {
 }
 
 /// A part of a message at its exact size: a call may run for hours, and a slice would pin the transport's read buffer for
-/// as long (design 3, rule 2).
+/// as long (ARCHITECTURE, rule 2).
 pub(crate) fn kept(part: &Bytes) -> Bytes {
     Bytes::copy_from_slice(part)
 }

@@ -1,4 +1,4 @@
-//! A stream's queue of unsent messages: bounded, coalescing, and never losing an answer (design 3, rule 6).
+//! A stream's queue of unsent messages: bounded, coalescing, and never losing an answer (ARCHITECTURE, rule 6).
 //!
 //! | what | when there is no room, or the same again |
 //! |---|---|

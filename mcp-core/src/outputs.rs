@@ -1,4 +1,4 @@
-//! A machine's outputs that were not taken yet. Bounded, however often a call speaks before anybody polls (design 3, rule 6).
+//! A machine's outputs that were not taken yet. Bounded, however often a call speaks before anybody polls (ARCHITECTURE, rule 6).
 
 use alloc::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Both eras on one byte stream, interleaved: stdio, a socket, a pair of queues (`spec.md` 2.4, STDIO).
+//! Both eras on one byte stream, interleaved: stdio, a socket, a pair of queues (STDIO).
 //!
 //! | message | before the handshake | after it |
 //! |---|---|---|
@@ -89,7 +89,7 @@ impl Pipe {
     fn request(&mut self, message: &Message, sender: Sender<'_>) {
         let Some(id) = message.id() else { return };
         if self.desk.calls.find(|slot| slot.id == *id).is_some() {
-            // On one stream nothing but the id tells answers apart (design 5).
+            // On one stream nothing but the id tells answers apart.
             let fault = Fault::invalid_request("A request with this id is in flight: wait for its answer");
             return self.refuse(Some(id), fault);
         }

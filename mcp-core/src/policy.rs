@@ -97,7 +97,7 @@ pub struct Timing {
     pub opening: Span,
     /// Quiet time after which [`Output::Hibernate`](crate::Output::Hibernate) is said. 60 s; `None` switches it off.
     pub hibernate_after: Option<Span>,
-    /// Quiet time after which a session ends. 2 h (N28).
+    /// Quiet time after which a session ends. 2 h.
     pub idle: Span,
     /// How often a legacy client is asked whether it is still there; one that did not answer by the next time is taken for
     /// gone (LIFE-10). Off by default: transports notice a dead peer by themselves.

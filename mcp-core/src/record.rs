@@ -1,4 +1,4 @@
-//! Recordings: what went into a machine, owned and serialisable, and the same run once more (design 3, rule 5).
+//! Recordings: what went into a machine, owned and serialisable, and the same run once more (ARCHITECTURE, rule 5).
 //!
 //! A [`Recorder`] stands where the machine stood and keeps every input and every pull. [`replay`] feeds them to a machine in
 //! the state that the recorded one began in, made with the same names, endpoint and time. What it writes is the same, byte

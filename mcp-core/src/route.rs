@@ -1,6 +1,6 @@
 //! Which machine an HTTP request is for: a pure function of its body and headers, so that modern traffic meets no lock.
 //!
-//! The tables of `spec.md` 2.4. The body is primary, the version header second, the session third.
+//! The body is primary, the version header second, the session third.
 //!
 //! | body | `MCP-Protocol-Version` | session header | route |
 //! |---|---|---|---|

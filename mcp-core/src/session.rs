@@ -65,7 +65,7 @@ impl Session {
         Self::with_kind(machine, endpoint, SessionKind::Kept(id), Phase::Opening, now)
     }
 
-    /// A session for one POST to a server that keeps none: nobody can be asked (design 5), nothing is remembered.
+    /// A session for one POST to a server that keeps none: nobody can be asked, nothing is remembered.
     #[must_use]
     pub fn sessionless(machine: MachineId, endpoint: Arc<Endpoint>, revision: Revision, now: Time) -> Self {
         let mut session = Self::with_kind(machine, endpoint, SessionKind::Sessionless, Phase::assumed(revision), now);
@@ -287,7 +287,7 @@ impl Session {
     }
 
     /// When the session counts as quiet, and then as idle. A running call defers both; an open question defers the end
-    /// only (design 4).
+    /// only.
     fn quiet(&self) -> Option<(Time, Timer)> {
         if matches!(self.kind, SessionKind::Sessionless)
             || self.desk.phase.ready().is_none()

@@ -1,6 +1,6 @@
 //! One stream of bytes to the peer: waiting for its shape, open, ended.
 //!
-//! The first message decides the shape (design 7): an answer first is plain JSON with the answer's own status; progress, a
+//! The first message decides the shape: an answer first is plain JSON with the answer's own status; progress, a
 //! log, a question or the keep-alive first makes it an event stream, whose status is 200 for good (HTTP-42).
 //!
 //! ```text

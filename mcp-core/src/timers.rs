@@ -17,9 +17,9 @@ pub enum Timer {
     Question(CallId),
     /// A new session sent nothing after its handshake.
     Opening,
-    /// The session has been quiet: it may sleep (N29).
+    /// The session has been quiet: it may sleep.
     Hibernate,
-    /// The session has been idle for too long (N28).
+    /// The session has been idle for too long.
     Idle,
     /// The client should be asked whether it is still there, or did not say so (LIFE-10).
     Ping,

@@ -84,7 +84,7 @@ impl Tool {
         self
     }
 
-    /// With the JSON text of the schema of its structured result, whose root must be `"type":"object"` (N11).
+    /// With the JSON text of the schema of its structured result, whose root must be `"type":"object"`.
     #[must_use]
     pub fn with_output_schema(mut self, schema: &str) -> Self {
         self.output = Some(Output { schema: schema.into(), object: false });
@@ -112,7 +112,7 @@ impl Tool {
         self
     }
 
-    /// With public `_meta`: JSON text of an object, keys by [`meta_key`]. An empty object is not sent (C6).
+    /// With public `_meta`: JSON text of an object, keys by [`meta_key`]. An empty object is not sent.
     #[must_use]
     pub fn with_meta(mut self, meta: &str) -> Self {
         self.meta = Some(meta.into());

@@ -366,7 +366,7 @@ impl<M: Machine> Script<M> {
 
 impl<M: Machine + 'static> Script<Recorder<M>> {
     /// A client whose whole run is recorded, written as text, read again, and replayed when the test is over: on another
-    /// machine from `fresh` it must give the same bytes (design 3, rule 5).
+    /// machine from `fresh` it must give the same bytes (ARCHITECTURE, rule 5).
     pub fn replaying(fresh: impl Fn() -> M + 'static) -> Self {
         let mut script = Self::new(Recorder::new(fresh()));
         let limits = script.limits.clone();
