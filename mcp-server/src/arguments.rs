@@ -13,7 +13,9 @@ use crate::schema;
 /// and for schemas given as data, `serde_json::Value`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a tool's arguments",
-    note = "derive `serde::Deserialize` and `schemars::JsonSchema` for it; it must own its data"
+    note = "derive `serde::Deserialize` and `schemars::JsonSchema` for it; it must own its data: `String`, not `&str`",
+    note = "schemars must be of version 1, the same that this library uses: it is `mcp_server::schemars`",
+    note = "`Ctx` comes first and by value: `(Ctx)` or `(Ctx, arguments)`"
 )]
 pub trait Arguments: Sized + Send + 'static {
     #[doc(hidden)]
@@ -63,7 +65,7 @@ pub(crate) fn refused<A: Arguments>(tool: &str, schema: &Value, sent: &Bytes) ->
     ToolAnswer::error(check::report(tool, &found))
 }
 
-/// The answer to anything but an empty object, where the schema lets nothing else in (case 56).
+/// The answer to anything but an empty object, where the schema lets nothing else in.
 pub(crate) fn not_nothing(tool: &str, schema: &Value, sent: &Bytes) -> Option<ToolAnswer> {
     if &**sent == b"{}" {
         return None;

@@ -134,7 +134,7 @@ impl<'a> Check<'a> {
                 break;
             }
             match (properties.and_then(|properties| properties.get(name)), rules.get("additionalProperties")) {
-                // What may be left out may be null (case 54); whether this one may, its type has said already.
+                // What may be left out may be null; whether this one may, its type has said already.
                 (Some(_), _) if value.is_null() && !required.iter().any(|needed| needed == name) => {}
                 (Some(schema), _) => self.at_member(name, |check| check.apply(schema, value)),
                 (None, Some(Value::Bool(false))) => {

@@ -1,11 +1,11 @@
-//! Schemas derived from types, in the form in which they are published (design 5, "Derived schemas").
+//! Schemas derived from types, in the form in which they are published (TOOL-4).
 
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-/// Where shared definitions stand: the only references left in a derived schema point there (case 53).
+/// Where shared definitions stand: the only references left in a derived schema point there.
 const DEFS: &str = "$defs";
 
 /// The schema of a tool's arguments, as data of that type is read.
@@ -21,7 +21,7 @@ pub(crate) fn output<T: JsonSchema>() -> Option<Value> {
     (!says_nothing).then(|| rooted(schema))
 }
 
-/// The schema of a tool without arguments (case 56).
+/// The schema of a tool without arguments.
 pub(crate) fn nothing() -> Value {
     json!({"type": "object", "properties": {}, "additionalProperties": false})
 }
@@ -61,8 +61,8 @@ fn generate<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
     without_root_references(members, &T::schema_name())
 }
 
-/// Arguments are always an object (TOOL-4): says so where the type leaves it open (case 51), and closes an object that
-/// has no members (case 56). A root of another type stays as it is, and is found when the server is built.
+/// Arguments are always an object (TOOL-4): says so where the type leaves it open, and closes an object that has
+/// no members. A root of another type stays as it is, and is found when the server is built.
 fn rooted(mut schema: Map<String, Value>) -> Value {
     let silent = |key: &str| matches!(key, "description" | "title");
     let bare = schema.keys().all(|key| key == "type" || silent(key));
@@ -120,8 +120,8 @@ fn redirect(value: &mut Value, target: &str, found: &mut bool) {
     }
 }
 
-/// Rewrites what schemars says into what clients take: no `null` for what may be left out (case 54), and bounds in place
-/// of formats that no client knows, and `{}` for `true`, which is legal and yet too much for some.
+/// Rewrites what schemars says into what clients take: no `null` for what may be left out, and bounds in place of
+/// formats that no client knows, and `{}` for `true`, which is legal and yet too much for some.
 struct Plain;
 
 impl Transform for Plain {

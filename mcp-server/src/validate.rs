@@ -22,14 +22,21 @@ mod with {
     pub(crate) struct Validator(jsonschema::Validator);
 
     impl Validator {
-        pub(crate) fn compile(schema: &Value) -> Result<Self, String> {
-            jsonschema::options()
+        /// Everything that is wrong with the schema, each with its place.
+        pub(crate) fn compile(schema: &Value) -> Result<Self, Vec<String>> {
+            let compiled = jsonschema::options()
                 .offline()
                 // A peer's text meets these patterns: an engine that backtracks would let it choose how long that takes.
                 .with_pattern_options(PatternOptions::regex())
-                .build(schema)
-                .map(Self)
-                .map_err(|error| format!("the schema is not valid: {}", check::clean(&error.to_string())))
+                .build(schema);
+            compiled.map(Self).map_err(|first| {
+                // The compiler stops at the first; what the schema's own schema tells is all of it.
+                let found: Vec<String> = match jsonschema::meta::validator_for(schema) {
+                    Ok(rules) => rules.iter_errors(schema).map(|error| misplaced(&error)).collect(),
+                    Err(_) => Vec::new(),
+                };
+                if found.is_empty() { vec![misplaced(&first)] } else { found }
+            })
         }
 
         pub(crate) fn violations(&self, value: &Value) -> Vec<Violation> {
@@ -37,6 +44,15 @@ mod with {
                 return Vec::new();
             }
             self.0.iter_errors(value).take(check::KEPT).flat_map(|error| told(&error, value)).collect()
+        }
+    }
+
+    /// What is wrong with a schema, and where in it.
+    fn misplaced(error: &ValidationError<'_>) -> String {
+        let said = check::clean(&error.to_string());
+        match error.instance_path().as_str() {
+            "" => format!("the schema is not valid: {said}"),
+            place => format!("the schema is not valid at `{}`: {said}", check::clean(place)),
         }
     }
 
@@ -86,10 +102,10 @@ mod without {
 
     impl Validator {
         /// A schema that nothing enforces would promise what is not kept.
-        pub(crate) fn compile(_: &Value) -> Result<Self, String> {
-            Err("a schema given as data needs the feature `validate` of `mcp-server`, which enforces it: turn it on, or take \
-                 the arguments as a type that derives `schemars::JsonSchema`"
-                .into())
+        pub(crate) fn compile(_: &Value) -> Result<Self, Vec<String>> {
+            let why = "a schema given as data needs the feature `validate` of `mcp-server`, which enforces it: turn it on, or \
+                       take the arguments as a type that derives `schemars::JsonSchema`";
+            Err(vec![why.into()])
         }
 
         pub(crate) fn violations(&self, _: &Value) -> Vec<Violation> {

@@ -76,6 +76,11 @@ impl<H: Handler, C: Clock> Connection<H, C> {
     /// How long running calls may go on after the end of input, and how long a peer that takes no output is then waited for.
     ///
     /// Default: 1.5 s. Clients send SIGTERM 2 s after they have closed the input, and answers are to be out by then.
+    ///
+    /// A peer that leaves more than [`Limits::unsent`](mcp_core::policy::Limits::unsent) bytes unread is read from no more. Once
+    /// it has taken nothing for this time, up to one [chunk](Connection::chunk) of its input is read ahead to find the end of
+    /// it (STDIO-4), and answered if the peer takes output again. An end of input that is further away is not found: such a
+    /// connection waits until the peer takes output, closes its end of it, or [`Control::shutdown`] is called.
     #[must_use]
     pub const fn grace(mut self, grace: Duration) -> Self {
         let millis = grace.as_millis();
@@ -85,7 +90,8 @@ impl<H: Handler, C: Clock> Connection<H, C> {
 
     /// Bytes read, and bytes written, at once; at least 1. Default: 64 KiB, what a pipe holds.
     ///
-    /// A server with many idle sockets may want less: this much is held for each.
+    /// A server with many idle sockets may want less: this much is held for each, and twice that and a byte for one whose peer
+    /// has stopped reading and still writes.
     #[must_use]
     pub const fn chunk(mut self, bytes: usize) -> Self {
         self.chunk = if bytes == 0 { 1 } else { bytes };

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! All rules of the protocol are the machine's. What is decided here is when to read, when to write and when to stop:
-//! - nothing is read while the machine's gate is full, so a peer that does not read blocks itself, and its calls go on;
+//! - no message is taken in while the machine's gate is full, so a peer that does not read blocks itself, and its calls go on;
+//! - a peer that has blocked itself for the grace time may have left: one chunk is read ahead, and kept, to find the end of input;
 //! - nothing is pulled while the writer is blocked, so the machine can go on merging what waits;
 //! - after the end of input, calls have the grace time to finish, and a writer that takes nothing for that long is given up.
 
@@ -62,6 +63,8 @@ pub(crate) struct Driver<R, W, H, C: Clock> {
 pub(crate) enum Phase {
     /// Messages are read.
     Open,
+    /// The end of input was found, behind messages that wait for the gate to open.
+    Stranded { since: Time },
     /// Nothing more is read; what runs may finish until then.
     Finishing { until: Time },
     /// Nothing runs any more; what is ready is sent.
@@ -131,7 +134,7 @@ where
         let state = self.shared.attend();
         let shutdown = state.shutdown;
         self.runner.settle(&self.shared, state, cx);
-        if shutdown && matches!(self.phase, Phase::Open | Phase::Finishing { .. }) {
+        if shutdown && !matches!(self.phase, Phase::Leaving { .. } | Phase::Closing { .. }) {
             self.leave(Ended::Shutdown, Close::Shutdown, cx);
         }
     }
@@ -144,7 +147,7 @@ where
         let since = self.runner.now;
         match self.phase {
             // The machine itself took the peer for gone.
-            Phase::Open => self.phase = Phase::Leaving { ended: Ended::Gone, since },
+            Phase::Open | Phase::Stranded { .. } => self.phase = Phase::Leaving { ended: Ended::Gone, since },
             Phase::Finishing { .. } => self.phase = Phase::Leaving { ended: Ended::EndOfInput, since },
             Phase::Leaving { .. } | Phase::Closing { .. } => {}
         }
@@ -172,7 +175,9 @@ where
             }
             next = Some(next.map_or(until, |at| at.min(until)));
         }
-        if let Some(until) = self.patience() {
+        // What is overdue is done by each poll, and needs no alarm.
+        let stall = self.stall().filter(|at| *at > now);
+        if let Some(until) = self.patience().or(stall) {
             next = Some(next.map_or(until, |at| at.min(until)));
         }
         let Some(next) = next else { return true };
@@ -189,11 +194,17 @@ where
         false
     }
 
+    /// When a peer that takes nothing is to be suspected of having left, if it then also keeps the gate full.
+    fn stall(&self) -> Option<Time> {
+        let blocked = self.blocked.filter(|_| self.phase == Phase::Open)?;
+        Some(blocked.after(self.grace))
+    }
+
     /// Until when a writer that takes nothing is waited for, now that the conversation has ended.
     fn patience(&self) -> Option<Time> {
         let since = match self.phase {
             Phase::Open | Phase::Finishing { .. } => return None,
-            Phase::Leaving { since, .. } | Phase::Closing { since, .. } => since,
+            Phase::Stranded { since } | Phase::Leaving { since, .. } | Phase::Closing { since, .. } => since,
         };
         Some(self.blocked.unwrap_or(since).max(since).after(self.grace))
     }
@@ -222,17 +233,12 @@ where
                 Sent::Blocked { moved } => {
                     if moved || self.blocked.is_none() {
                         self.blocked = Some(runner.now);
+                        // Once more, as there is an alarm to set.
+                        return Ok(Written::Some);
                     }
-                    return Ok(match (self.is_out_of_patience(), moved) {
-                        (true, _) => Written::Ended(Ended::Gone),
-                        (false, true) => Written::Some,
-                        (false, false) => Written::None,
-                    });
+                    return Ok(if self.is_out_of_patience() { self.give_up(cx) } else { Written::None });
                 }
-                Sent::Gone => {
-                    self.runner.handle(&self.shared, Input::Close(Close::Peer), cx);
-                    return Ok(Written::Ended(Ended::Gone));
-                }
+                Sent::Gone => return Ok(self.give_up(cx)),
             }
         }
         if let Phase::Leaving { ended, since } = self.phase {
@@ -243,14 +249,29 @@ where
         Ok(if closed { Written::Ended(ended) } else { Written::None })
     }
 
+    /// Ends at once: nothing can be sent any more.
+    fn give_up(&mut self, cx: &mut Context<'_>) -> Written {
+        self.runner.handle(&self.shared, Input::Close(Close::Peer), cx);
+        Written::Ended(Ended::Gone)
+    }
+
     /// Reads on, and handles the lines that are here. Returns whether this now rests.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
-        if self.phase != Phase::Open || self.shared.lock().pipe.gate() == Gate::Full {
+        if !matches!(self.phase, Phase::Open | Phase::Stranded { .. }) {
             return Ok(true);
         }
+        if self.shared.lock().pipe.gate() == Gate::Full {
+            return self.poll_ahead(cx);
+        }
         if self.incoming.is_empty() {
-            let Poll::Ready(read) = self.incoming.poll_read(cx) else { return Ok(true) };
-            match read? {
+            let read = match self.phase {
+                Phase::Stranded { .. } => Read::End,
+                _ => match self.incoming.poll_read(cx)? {
+                    Poll::Ready(read) => read,
+                    Poll::Pending => return Ok(true),
+                },
+            };
+            match read {
                 Read::Some => {}
                 Read::End => {
                     if let Some(line) = self.incoming.last_line() {
@@ -268,6 +289,22 @@ where
             if gate == Gate::Full || self.runner.now.since(begun) > SLICE {
                 break;
             }
+        }
+        Ok(false)
+    }
+
+    /// Looks for the end of input behind a full gate, as a peer that has left never opens it (STDIO-4). What this reads is
+    /// kept: the peer may only be slow. Returns whether this now rests.
+    fn poll_ahead(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+        let now = self.runner.now;
+        if self.stall().is_none_or(|at| at > now) {
+            return Ok(true);
+        }
+        let Poll::Ready(read) = self.incoming.poll_ahead(cx)? else { return Ok(true) };
+        match read {
+            Read::Some => {}
+            Read::End => self.phase = Phase::Stranded { since: now },
+            Read::Gone => self.leave(Ended::Gone, Close::Peer, cx),
         }
         Ok(false)
     }

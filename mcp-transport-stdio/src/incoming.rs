@@ -14,7 +14,9 @@ use crate::outgoing::gone;
 pub(crate) struct Incoming<R> {
     reader: R,
     splitter: Splitter,
-    buffer: Box<[u8]>,
+    /// One chunk, or two and a byte while it holds what was read [ahead](Incoming::poll_ahead).
+    buffer: Vec<u8>,
+    chunk: usize,
     /// Where in `buffer` the bytes that were not looked at are.
     start: usize,
     end: usize,
@@ -33,8 +35,7 @@ pub(crate) enum Read {
 
 impl<R: AsyncRead + Unpin> Incoming<R> {
     pub(crate) fn new(reader: R, limit: usize, chunk: usize) -> Self {
-        let buffer = vec![0; chunk].into_boxed_slice();
-        Self { reader, splitter: Splitter::new(limit), buffer, start: 0, end: 0 }
+        Self { reader, splitter: Splitter::new(limit), buffer: vec![0; chunk], chunk, start: 0, end: 0 }
     }
 
     /// The next whole line of what was read.
@@ -57,14 +58,33 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
 
     /// Reads on, over what was looked at. Only to be called when [empty](Incoming::is_empty).
     pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Read>> {
+        if self.buffer.len() > self.chunk {
+            self.buffer = vec![0; self.chunk];
+        }
+        (self.start, self.end) = (0, 0);
+        self.poll_fill(cx)
+    }
+
+    /// Reads on behind what was not looked at, which is kept, to learn whether the input has ended. Pending for ever once two
+    /// chunks and a byte are held: an end is seen that comes at most one chunk after what was read before.
+    pub(crate) fn poll_ahead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Read>> {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        self.buffer.resize(self.chunk * 2 + 1, 0);
+        if self.end == self.buffer.len() { Poll::Pending } else { self.poll_fill(cx) }
+    }
+
+    /// Reads into the room after `end`, of which there must be some: a read into none looks like the end.
+    fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Read>> {
         loop {
-            let Poll::Ready(read) = Pin::new(&mut self.reader).poll_read(cx, &mut self.buffer) else {
-                return Poll::Pending;
-            };
+            let room = &mut self.buffer[self.end..];
+            let Poll::Ready(read) = Pin::new(&mut self.reader).poll_read(cx, room) else { return Poll::Pending };
             return Poll::Ready(match read {
                 Ok(0) => Ok(Read::End),
                 Ok(n) => {
-                    (self.start, self.end) = (0, n.min(self.buffer.len()));
+                    self.end += n.min(room.len());
                     Ok(Read::Some)
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

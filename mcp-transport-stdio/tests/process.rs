@@ -24,7 +24,7 @@ mod unix {
     use super::support::{Tools, call, ids, legacy, messages, ping};
 
     /// The tests, each named for its behaviour.
-    const TESTS: [(&str, fn()); 10] = [
+    const TESTS: [(&str, fn()); 11] = [
         ("pipes_are_served_and_the_end_of_input_ends_the_process_stdio_4", pipes),
         ("files_are_served_to_their_end", files),
         ("a_socket_is_served", socket),
@@ -34,6 +34,7 @@ mod unix {
         ("a_full_stderr_blocks_nothing_case_9", full_stderr),
         ("a_client_that_stops_reading_ends_the_process", broken_pipe),
         ("a_client_that_reads_nothing_loses_nothing_by_it", slow_reader),
+        ("a_client_that_reads_nothing_and_closes_its_input_ends_the_process_stdio_4", deaf),
         ("pipes_are_blocking_again_afterwards", restored),
     ];
 
@@ -222,6 +223,15 @@ mod unix {
         assert_eq!(seen, (0..=200).collect::<Vec<_>>());
         drop(writer.join().unwrap());
         ends_within(child, SOON);
+    }
+
+    /// Twice what may be unsent is asked for, none of it is read, and the end of input lies more than a pipe behind.
+    fn deaf() {
+        let mut child = server(2).spawn().unwrap();
+        let script = legacy((1..=600).map(|id| call(id, "big", 100_000)));
+        assert!((64 << 10..128 << 10).contains(&script.len()));
+        child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+        ends_within(child, SOON * 3);
     }
 
     /// The mode belongs to the pipe end, which a parent may hold as well.

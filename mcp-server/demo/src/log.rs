@@ -1,5 +1,5 @@
 //! A log on stderr that never holds up the server: a thread of its own writes, and lines that it cannot take are counted
-//! and dropped (case 9). No event of the libraries carries what a message said.
+//! and dropped. No event of the libraries carries what a message said.
 
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
