@@ -66,7 +66,7 @@ impl Desk {
             Ok(Step::Run(admission)) if self.calls.len() < self.endpoint.limits().calls => {
                 return self.start(admission, from, stream);
             }
-            Ok(Step::Run(_)) => Fault::internal("Too many calls at once: wait for one to end").with_status(503),
+            Ok(Step::Run(_)) => Fault::busy(),
             Err(fault) => fault,
         };
         let status = if era == Era::Legacy { settle::legacy_status(&fault) } else { fault.status() };

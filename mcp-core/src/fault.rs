@@ -90,6 +90,12 @@ impl Fault {
         Self::new(Code::INTERNAL, message)
     }
 
+    /// -32603 with status 503: there is no room for another call now.
+    #[must_use]
+    pub fn busy() -> Self {
+        Self::internal("Too many calls at once: wait for one to end").with_status(503)
+    }
+
     /// -32601, naming the method.
     #[must_use]
     pub fn method_not_found(method: &str) -> Self {

@@ -73,7 +73,6 @@ impl Pipe {
     }
 
     fn message(&mut self, message: Message, sender: Sender<'_>) {
-        self.desk.heard();
         match message.shape() {
             Shape::Request => self.request(&message, sender),
             Shape::Notification => self.notification(&message),
@@ -84,6 +83,7 @@ impl Pipe {
             }
             Shape::Batch => self.batch(message, sender),
         }
+        self.desk.heard();
     }
 
     fn request(&mut self, message: &Message, sender: Sender<'_>) {

@@ -114,6 +114,7 @@ impl Session {
             }
             Shape::Batch => self.batch(message, sender),
         }
+        self.desk.heard();
         let refused = matches!(self.desk.phase, Phase::Opening);
         if refused || self.is_spent() {
             self.desk.abandon_all();
@@ -309,7 +310,6 @@ impl Session {
 
     fn touch(&mut self) {
         self.acted();
-        self.desk.heard();
         self.desk.timers.stop(Timer::Opening);
     }
 

@@ -508,6 +508,7 @@ fn a_silent_client_is_pinged_and_taken_for_gone_when_that_is_wanted_life_10() {
     let ping = script.sent(stream).one().clone();
     assert_eq!(ping, json!({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {}}));
     assert_eq!(script.send(&json!({"jsonrpc": "2.0", "id": 1, "result": {}})).status(), 202);
+    assert!(!script.events.iter().any(|event| matches!(event, Event::Dropped(_))), "{:?}", script.events);
     script.advance(Span::secs(10));
     assert_eq!(script.sent(stream).one()["id"], 2);
     assert!(!script.closed);

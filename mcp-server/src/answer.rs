@@ -17,7 +17,9 @@ use crate::schema;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a tool may return",
     label = "neither text, a number, content, `Json<T>`, nor a `Result` of these",
-    note = "to return a value of your own as a structured result, derive `serde::Serialize` and `schemars::JsonSchema` for it and wrap it: `Json(value)`"
+    note = "to return a value of your own as a structured result, derive `serde::Serialize` and `schemars::JsonSchema` for it and wrap it: `Json(value)`",
+    note = "schemars must be of version 1, the same that this library uses: it is `mcp_server::schemars`",
+    note = "the error in a `Result` must implement `std::fmt::Display`, which the model then reads, or be `ToolError`"
 )]
 pub trait IntoAnswer {
     /// The answer, or why there is none.
@@ -96,8 +98,38 @@ impl<T: IntoAnswer, E: IntoToolError> IntoAnswer for Result<T, E> {
     }
 }
 
-/// A structured result, with the schema of its type (N11, N12). Clients that know no structured results get the same JSON
-/// as text.
+/// A structured result, with the schema of its type (TOOL-11, TOOL-13). Clients that know no structured results get the
+/// same JSON as text.
+///
+/// ```
+/// use mcp_server::{Json, Tool};
+/// use schemars::JsonSchema;
+/// use serde::Serialize;
+///
+/// #[derive(Serialize, JsonSchema)]
+/// struct Weather {
+///     /// In degrees Celsius
+///     temperature: f64,
+///     rain: bool,
+/// }
+///
+/// let weather = Tool::new("weather")
+///     .description("Tells the weather.")
+///     .run(|| Json(Weather { temperature: 21.5, rain: false }));
+///
+/// // What is published as the tool's `outputSchema`:
+/// # use mcp_server::IntoAnswer as _;
+/// # use serde_json::json;
+/// let schema = Json::<Weather>::output_schema();
+/// assert_eq!(schema, Some(json!({
+///     "type": "object",
+///     "properties": {
+///         "temperature": {"type": "number", "description": "In degrees Celsius"},
+///         "rain": {"type": "boolean"},
+///     },
+///     "required": ["temperature", "rain"],
+/// })));
+/// ```
 ///
 /// The type must be written as a JSON object: to return a list, put it into a struct. A number that JSON has no word for (NaN,
 /// infinity) would break the schema, so the call fails with -32603 and the cause goes to the log (TOOL-11).
@@ -122,9 +154,54 @@ impl<T: Serialize + JsonSchema> IntoAnswer for Json<T> {
 
 /// Why a tool failed, and who may know.
 ///
-/// - [`ToolError::new`]: the model reads the text and can do better.
-/// - `?` on any other error: the model is told that the tool failed, and nothing more; the error's text goes to the log.
-/// - [`ToolError::fault`]: an error of the protocol, for clients and not for models.
+/// What the model reads is decided by the error type of the code's `Result`:
+///
+/// | the code returns | the model reads |
+/// |---|---|
+/// | `Result<_, E>`, where `E` implements `Display`: a text, an error of yours, `io::Error`, `anyhow::Error` | **the error's text** |
+/// | `Result<_, ToolError>`, and the error came by `?` | that the tool failed; the error's text goes to the log |
+/// | the same by [`ToolError::hidden`], for what `?` does not take: `anyhow::Error`, `Box<dyn Error + Send + Sync>`, a text | that the tool failed; the error's text goes to the log |
+/// | the same by [`ToolError::new`] or [`ToolError::blocks`] | what was given |
+/// | the same by [`ToolError::fault`] | nothing: it is an error of the protocol, for clients and not for models |
+///
+/// So an error that may tell too much belongs into a `Result<_, ToolError>`.
+///
+/// ```
+/// use std::error::Error;
+/// use mcp_server::{Tool, ToolError};
+///
+/// // Shown: the error is a text, and the model reads it.
+/// fn shown() -> Result<String, std::io::Error> {
+///     std::fs::read_to_string("notes.txt")
+/// }
+///
+/// // Hidden: the same error, by `?` into a `ToolError`.
+/// fn hidden() -> Result<String, ToolError> {
+///     let notes = std::fs::read_to_string("notes.txt")?;
+///     if notes.is_empty() {
+///         return Err(ToolError::new("There are no notes yet: write one first."));
+///     }
+///     Ok(notes)
+/// }
+///
+/// // Hidden, where the error is of `anyhow` or a boxed one.
+/// fn hidden_too() -> Result<String, ToolError> {
+///     let notes = load().map_err(ToolError::hidden)?;
+///     let first = parse(&notes).map_err(ToolError::hidden)?;
+///     Ok(first)
+/// }
+///
+/// fn load() -> anyhow::Result<String> {
+///     Ok(std::fs::read_to_string("notes.txt")?)
+/// }
+///
+/// fn parse(notes: &str) -> Result<String, Box<dyn Error + Send + Sync>> {
+///     Ok(notes.lines().next().ok_or("no line")?.to_owned())
+/// }
+///
+/// # let describe = |name| Tool::new(name).description("Reads notes.");
+/// # let tools = [describe("a").run(shown), describe("b").run(hidden), describe("c").run(hidden_too)];
+/// ```
 pub struct ToolError(Reason);
 
 enum Reason {
@@ -140,6 +217,15 @@ impl ToolError {
     /// A failure that the model may read: say what was wrong, and what would help.
     pub fn new(text: impl fmt::Display) -> Self {
         Self(Reason::Shown(ToolAnswer::error(text.to_string())))
+    }
+
+    /// A failure whose text goes to the log; the model is told that the tool failed, and nothing more.
+    ///
+    /// `?` does the same for every type that implements [`std::error::Error`]. This is for those that do not:
+    /// `.map_err(ToolError::hidden)` takes `anyhow::Error`, `Box<dyn Error + Send + Sync>` and texts as well.
+    #[must_use]
+    pub fn hidden(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(Reason::Hidden(error.into()))
     }
 
     /// A failure in content of more kinds than text.
@@ -158,7 +244,7 @@ impl ToolError {
     pub(crate) fn settle(self, tool: &str) -> Result<ToolAnswer, Fault> {
         match self.0 {
             Reason::Shown(mut answer) => {
-                // An error never carries a structured result (N12).
+                // An error never carries a structured result (TOOL-11).
                 answer.structured = None;
                 answer.is_error = true;
                 Ok(answer)
@@ -174,7 +260,7 @@ impl ToolError {
 
 impl<E: std::error::Error + Send + Sync + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
-        Self(Reason::Hidden(error.into()))
+        Self::hidden(error)
     }
 }
 
@@ -188,10 +274,13 @@ impl fmt::Debug for ToolError {
     }
 }
 
-/// What may stand in a tool's `Result` as its error.
+/// What may stand in a tool's `Result` as its error. There are two rules:
 ///
-/// An error type of the author's choice is shown to the model as it displays itself. [`ToolError`] tells apart what is shown
-/// and what is not.
+/// - `Result<_, E>`, where `E` implements [`Display`](fmt::Display): the model **reads the error's text**.
+/// - `Result<_, ToolError>`: what came by `?` or [`ToolError::hidden`] stays in the log, and what came by
+///   [`ToolError::new`] is read by the model.
+///
+/// [`ToolError`] has an example of both.
 pub trait IntoToolError {
     /// The error, and who may know.
     fn into_tool_error(self) -> ToolError;

@@ -109,7 +109,7 @@ impl<'a> Check<'a> {
         let fits = kinds.iter().any(|kind| is_of_kind(kind, value));
         if !fits {
             let wanted: Vec<&str> = kinds.iter().map(|kind| with_article(kind)).collect();
-            self.say(format!("expected {}, got {}", wanted.join(" or "), with_article(kind_of(value))));
+            self.say(format!("expected {}, got {}", wanted.join(" or "), kind(value)));
         }
         fits
     }
@@ -307,6 +307,11 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
+/// What a value is: `an array`.
+pub(crate) fn kind(value: &Value) -> &'static str {
+    with_article(kind_of(value))
+}
+
 fn with_article(kind: &str) -> &str {
     match kind {
         "boolean" => "a boolean",
@@ -334,7 +339,7 @@ pub(crate) fn clean(text: &str) -> String {
 /// A value of the peer's, as an answer may quote it.
 fn quote(value: &Value) -> String {
     match value {
-        Value::Array(_) | Value::Object(_) => with_article(kind_of(value)).into(),
+        Value::Array(_) | Value::Object(_) => kind(value).into(),
         scalar => reflect(&scalar.to_string()),
     }
 }

@@ -25,13 +25,18 @@ use crate::validate::Validator;
 /// The code of a tool: a closure or function that takes nothing, the arguments, the [`Ctx`], or both, and returns what
 /// [`IntoAnswer`] knows, at once or as a future.
 ///
+/// The type of a closure's arguments must be written out, as in `|args: Echo|`. It derives `serde::Deserialize` and
+/// `schemars::JsonSchema`, and owns its data: `String`, not `&str`.
+///
 /// `M` says which of these it is, and is always inferred.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the code of a tool",
     label = "takes or returns something that a tool cannot",
-    note = "it may take nothing, `(arguments)`, `(Ctx)` or `(Ctx, arguments)`; name the types, as in `|arguments: Echo|`",
-    note = "arguments are a type that derives `serde::Deserialize` and `schemars::JsonSchema`",
-    note = "it may return text, numbers, `()`, content, `Json<T>`, a `Result` of these, or a `Send` future of one"
+    note = "it takes nothing, `(arguments)`, `(Ctx)` or `(Ctx, arguments)`: `Ctx` comes first and by value; name the types, as in `|arguments: Echo|`",
+    note = "arguments are a type that owns its data and derives `serde::Deserialize` and `schemars::JsonSchema`; schemars must be of version 1, the same that this library uses: it is `mcp_server::schemars`",
+    note = "it returns text, a number, `()`, content, a type of your own wrapped as `Json(value)`, or a `Result` of these",
+    note = "the error in a `Result` must implement `std::fmt::Display`, or be `ToolError`",
+    note = "`run` also takes code that returns a `Send` future of these, such as an `async` function; `run_blocking` does not"
 )]
 pub trait ToolFn<M>: Send + Sync + 'static {
     #[doc(hidden)]

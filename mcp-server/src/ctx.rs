@@ -6,6 +6,47 @@ use mcp_core::{Ability, Call, CallId, Caller, Kind, Level, Note, Peer, Time};
 use serde::Serialize;
 
 /// One run of one tool: who asks, what was sent, and a way to report on it. Cheap to clone.
+///
+/// Code that wants it takes it first and by value.
+///
+/// ```
+/// use std::path::PathBuf;
+/// use mcp_server::{Ctx, Tool, ToolError};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Files {
+///     /// What to count
+///     files: Vec<PathBuf>,
+/// }
+///
+/// // If the call is cancelled, the future is dropped where it waits, and with it all that it holds.
+/// async fn count(ctx: Ctx, args: Files) -> Result<String, ToolError> {
+///     let mut bytes = 0;
+///     for (done, file) in args.files.iter().enumerate() {
+///         ctx.progress(done as f64, args.files.len() as f64, "counting");
+///         bytes += tokio::fs::read(file).await?.len();
+///     }
+///     Ok(format!("{bytes} bytes in {} files", args.files.len()))
+/// }
+///
+/// // What blocks cannot be dropped, and asks.
+/// fn count_blocking(ctx: Ctx, args: Files) -> Result<String, ToolError> {
+///     let mut bytes = 0;
+///     for file in &args.files {
+///         if ctx.is_cancelled() {
+///             return Err(ToolError::new("cancelled"));
+///         }
+///         bytes += std::fs::read(file)?.len();
+///     }
+///     Ok(format!("{bytes} bytes in {} files", args.files.len()))
+/// }
+///
+/// let tool = Tool::new("count").description("Counts bytes.").run(count);
+/// # #[cfg(feature = "tokio")]
+/// let tool = Tool::new("count").description("Counts bytes.").run_blocking(count_blocking);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Ctx {
     call: Call,

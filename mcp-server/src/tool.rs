@@ -3,11 +3,12 @@
 use std::fmt;
 
 use mcp_core::answer::Icon;
-use mcp_core::catalog::{self, Defect, Handle, ToolAnnotations};
+use mcp_core::catalog::{self, Catalog, Defect, Handle, ToolAnnotations};
 use mcp_core::fault::reflect;
 use mcp_core::{Ability, Capabilities};
 use serde_json::Value;
 
+use crate::check;
 #[cfg(feature = "tokio")]
 use crate::code::Plain;
 use crate::code::{Code, Entry, Place, ToolFn};
@@ -140,7 +141,29 @@ impl Tool {
     }
 
     /// The schema of its arguments as data, in place of the one that is derived from its code's types. It is published as it
-    /// is and enforced before the code runs. Needs the feature `validate`.
+    /// is and enforced before the code runs. Needs the feature `validate`: without it the server cannot be built.
+    ///
+    /// ```
+    /// use mcp_server::{Server, Tool};
+    /// use serde_json::{Value, json};
+    ///
+    /// let schema = json!({
+    ///     "type": "object",
+    ///     "properties": {"city": {"type": "string", "description": "Name of a city", "minLength": 1}},
+    ///     "required": ["city"],
+    /// });
+    /// let weather = Tool::new("weather")
+    ///     .description("Tells the weather.")
+    ///     .input_schema(schema)
+    ///     .run(|args: Value| format!("It rains in {}.", args["city"]));
+    /// # #[cfg(feature = "validate")]
+    /// Server::new("my-app", "1.0.0").tool(weather).build()?;
+    /// # Ok::<(), mcp_server::BuildError>(())
+    /// ```
+    ///
+    /// Code with a typed argument reads it by its own type all the same, and nothing compares the two: what the schema lets in
+    /// and the type does not is refused by the type, in words that the schema does not explain. Use `serde_json::Value`, or
+    /// keep both in step.
     pub fn input_schema(mut self, schema: Value) -> Self {
         self.input = Some(Given::Value(schema));
         self
@@ -159,7 +182,8 @@ impl Tool {
         self
     }
 
-    /// The code, plain or asynchronous: see [`ToolFn`].
+    /// The code, plain or asynchronous: see [`ToolFn`]. The type of a closure's arguments must be written out, as in
+    /// `|args: Greet|`; it owns its data.
     ///
     /// It runs where the request is handled and is polled there at once, so it costs no task; it must not block a thread for
     /// long. A panic becomes an error to this caller alone.
@@ -173,7 +197,16 @@ impl Tool {
 
     /// Plain code that blocks: it runs on tokio's pool of blocking threads, and holds up nobody else.
     ///
-    /// Once it has begun, it runs to its end: ask [`Ctx::is_cancelled`](crate::Ctx::is_cancelled) where it takes long.
+    /// Once it has begun, it runs to its end: ask [`Ctx::is_cancelled`](crate::Ctx::is_cancelled) where it takes long. An
+    /// `async` function is for [`Tool::run`].
+    ///
+    /// ```
+    /// use mcp_server::{Tool, ToolError};
+    ///
+    /// let load = Tool::new("load")
+    ///     .description("Reads how busy the machine is.")
+    ///     .run_blocking(|| -> Result<String, ToolError> { Ok(std::fs::read_to_string("/proc/loadavg")?) });
+    /// ```
     #[cfg(feature = "tokio")]
     pub fn run_blocking<F, M>(mut self, code: F) -> Self
     where
@@ -188,7 +221,21 @@ impl Tool {
     }
 
     /// Its two halves: what the catalogue shows, and what runs. `None` if they cannot be had, and then there are defects.
-    pub(crate) fn split(mut self, handle: Handle, defects: &mut Vec<Defect>) -> Option<(catalog::Tool, Entry)> {
+    ///
+    /// `entry` is its place among the server's tools, from 0.
+    pub(crate) fn split(
+        mut self,
+        entry: usize,
+        handle: Handle,
+        defects: &mut Vec<Defect>,
+    ) -> Option<(catalog::Tool, Entry)> {
+        if self.name.is_empty() {
+            let entry = format!("entry-{}", entry + 1);
+            let message = "a tool's name is empty: give it one, as in `Tool::new(\"search\")`";
+            defects.push(Defect { entry: entry.as_str().into(), rule: "TOOL-5", message: message.into() });
+            // What else is wrong is told of an entry that can be found.
+            self.name = entry.into();
+        }
         let name = self.name.clone();
         let mut report = Report { tool: &name, defects };
         if self.description.as_deref().unwrap_or_default().trim().is_empty() {
@@ -197,22 +244,20 @@ impl Tool {
                 "it has no description, and a model would have to guess: give it one with `.description(..)`",
             );
         }
+        if let Some(meta) = self.meta.take_if(|meta| !meta.is_object()) {
+            report.add("BASE-21", format!("its `_meta` must be a JSON object, not {}", check::kind(&meta)));
+        }
         let Some(run) = self.run.take() else {
             report.add("TOOL-6", "it has no code: give it some with `.run(..)`");
             return None;
         };
         let input = match self.input.take() {
-            Some(given) => given.compile("TOOL-4", &mut report)?,
-            None => {
-                Schema::derived(run.input, "TOOL-4", "take a struct with named fields, a map, or nothing", &mut report)
-            }
+            Some(given) => given.compile(Side::Input, &mut report)?,
+            None => Schema::derived(run.input, Side::Input, &mut report),
         };
         let output = match (self.output.take(), run.output) {
-            (Some(given), _) => Some(given.compile("TOOL-13", &mut report)?),
-            (None, Some(derived)) => {
-                let advice = "wrap the value in a struct, such as `struct Found { items: Vec<Item> }`";
-                Some(Schema::derived(derived, "TOOL-13", advice, &mut report))
-            }
+            (Some(given), _) => Some(given.compile(Side::Output, &mut report)?),
+            (None, Some(derived)) => Some(Schema::derived(derived, Side::Output, &mut report)),
             (None, None) => None,
         };
         let shown = self.shown(handle, &input.text, output.as_ref().map(|output| &*output.text));
@@ -252,6 +297,39 @@ impl Report<'_> {
     }
 }
 
+/// Which schema of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Input,
+    Output,
+}
+
+impl Side {
+    const fn rule(self) -> &'static str {
+        match self {
+            Self::Input => "TOOL-4",
+            Self::Output => "TOOL-13",
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input schema",
+            Self::Output => "output schema",
+        }
+    }
+
+    /// Whether the catalogue finds anything wrong with a schema at this side: it will say so itself.
+    fn is_refused(self, schema: &str) -> bool {
+        let nothing = schema::nothing().to_string();
+        let trial = match self {
+            Self::Input => catalog::Tool::new("trial", Handle(0), schema),
+            Self::Output => catalog::Tool::new("trial", Handle(0), &nothing).with_output_schema(schema),
+        };
+        Catalog::builder().tool(trial).build().is_err()
+    }
+}
+
 /// A schema as it is published, and what enforces it if its type does not.
 struct Schema {
     text: String,
@@ -260,10 +338,16 @@ struct Schema {
 }
 
 impl Schema {
-    fn derived(value: Value, rule: &'static str, advice: &str, report: &mut Report<'_>) -> Self {
+    fn derived(value: Value, side: Side, report: &mut Report<'_>) -> Self {
         // Said here and not by the catalogue, which knows no types and would give other advice.
         if let Some(why) = schema::root_fault(&value) {
-            report.add(rule, format!("the schema of a Rust type of it is not that of an object ({why}): {advice}"));
+            let (whose, advice) = match side {
+                Side::Input => ("its arguments'", "take a struct with named fields, a map, or nothing"),
+                Side::Output => {
+                    ("its result's", "wrap the value in a struct, such as `struct Found { items: Vec<Item> }`")
+                }
+            };
+            report.add(side.rule(), format!("the schema of {whose} type is not that of an object ({why}): {advice}"));
             return Self { text: schema::nothing().to_string(), value, validator: None };
         }
         Self { text: value.to_string(), value, validator: None }
@@ -271,21 +355,23 @@ impl Schema {
 }
 
 impl Given {
-    fn compile(self, rule: &'static str, report: &mut Report<'_>) -> Option<Schema> {
+    fn compile(self, side: Side, report: &mut Report<'_>) -> Option<Schema> {
         let (text, value) = match self {
             Self::Value(schema) => (schema.to_string(), schema),
             Self::Text(text) => match serde_json::from_str(&text) {
                 Ok(schema) => (text, schema),
                 Err(error) => {
-                    report.add(rule, format!("a schema given as text is not JSON: {error}"));
+                    report.add(side.rule(), format!("the {} given as text is not JSON: {error}", side.name()));
                     return None;
                 }
             },
         };
         let validator = match Validator::compile(&value) {
             Ok(validator) => Some(validator),
-            Err(why) => {
-                report.add(rule, why);
+            // What both find is told once.
+            Err(_) if cfg!(feature = "validate") && side.is_refused(&text) => None,
+            Err(found) => {
+                found.into_iter().for_each(|why| report.add(side.rule(), format!("the {} {why}", side.name())));
                 None
             }
         };

@@ -22,7 +22,7 @@ mod with {
     pub(crate) struct Validator(jsonschema::Validator);
 
     impl Validator {
-        /// Everything that is wrong with the schema, each with its place.
+        /// Everything that is wrong with the schema, each with its place: clauses that follow its name.
         pub(crate) fn compile(schema: &Value) -> Result<Self, Vec<String>> {
             let compiled = jsonschema::options()
                 .offline()
@@ -51,8 +51,8 @@ mod with {
     fn misplaced(error: &ValidationError<'_>) -> String {
         let said = check::clean(&error.to_string());
         match error.instance_path().as_str() {
-            "" => format!("the schema is not valid: {said}"),
-            place => format!("the schema is not valid at `{}`: {said}", check::clean(place)),
+            "" => format!("is not valid: {said}"),
+            place => format!("is not valid at `{}`: {said}", check::clean(place)),
         }
     }
 
@@ -103,8 +103,8 @@ mod without {
     impl Validator {
         /// A schema that nothing enforces would promise what is not kept.
         pub(crate) fn compile(_: &Value) -> Result<Self, Vec<String>> {
-            let why = "a schema given as data needs the feature `validate` of `mcp-server`, which enforces it: turn it on, or \
-                       take the arguments as a type that derives `schemars::JsonSchema`";
+            let why = "is given as data, which needs the feature `validate` of `mcp-server` to enforce it: turn it on, or take \
+                       and return types that derive `schemars::JsonSchema`";
             Err(vec![why.into()])
         }
 

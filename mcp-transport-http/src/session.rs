@@ -175,7 +175,7 @@ impl Cell {
     ) -> Option<Due> {
         let id = call.id;
         let link = Link::new(id, Arc::clone(self) as Arc<dyn Uplink>);
-        let run = match run::start(&*shared.handler, call, link, cx) {
+        let run = match run::start(&*shared.handler, &shared.seats, call, link, cx) {
             Started::Done(outcome) => return Some(self.finish(shared, ticket, outcome)),
             Started::Pending(run) => run,
         };

@@ -12,6 +12,7 @@ use crate::bell::Bell;
 use crate::builder::Config;
 use crate::clock::Clock;
 use crate::parked::ParkingLot;
+use crate::run::Seats;
 use crate::runtime::Runtime;
 use crate::sessions::Sessions;
 
@@ -21,6 +22,7 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) sessions: Sessions,
     pub(crate) parked: ParkingLot,
+    pub(crate) seats: Arc<Seats>,
     clock: Clock,
     machines: AtomicU64,
     /// Legacy calls that run as tasks.
@@ -34,6 +36,7 @@ impl Shared {
     pub(crate) fn new(handler: Box<dyn Handler>, runtime: Box<dyn Runtime>, config: Config) -> Arc<Self> {
         Arc::new(Self {
             sessions: Sessions::new(handler.endpoint().limits().sessions),
+            seats: Seats::new(handler.endpoint().limits().running),
             clock: Clock::new(&*runtime),
             handler,
             runtime,

@@ -111,7 +111,7 @@ impl<M: Machine + Send + 'static> Solo<M> {
         drop(stopped);
         while let Some((ticket, call)) = calls.pop() {
             let link = Link::new(call.id, Arc::clone(&self.cell) as Arc<dyn Uplink>);
-            match run::start(&*self.cell.shared.handler, *call, link, cx) {
+            match run::start(&*self.cell.shared.handler, &self.cell.shared.seats, *call, link, cx) {
                 Started::Done(outcome) => self.done(ticket, outcome),
                 Started::Pending(run) => self.running.push((ticket, run)),
             }

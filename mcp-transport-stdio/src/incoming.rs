@@ -99,3 +99,43 @@ impl<R> fmt::Debug for Incoming<R> {
         f.debug_struct("Incoming").field("unread", &(self.end - self.start)).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    /// Reads one chunk of ten lines, then ahead until that brings nothing more. Returns what came last, and counts the lines.
+    fn read_ahead(lines: usize) -> (Poll<Read>, usize) {
+        let input = "1\n".repeat(lines);
+        let mut incoming = Incoming::new(input.as_bytes(), 100, 20);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(matches!(incoming.poll_read(&mut cx), Poll::Ready(Ok(Read::Some))));
+        let last = loop {
+            let read = incoming.poll_ahead(&mut cx).map(Result::unwrap);
+            if read != Poll::Ready(Read::Some) {
+                break read;
+            }
+        };
+        let mut seen = 0;
+        loop {
+            while incoming.next_line().is_some() {
+                seen += 1;
+            }
+            assert!(incoming.is_empty());
+            if !matches!(incoming.poll_read(&mut cx), Poll::Ready(Ok(Read::Some))) {
+                assert_eq!(incoming.buffer.len(), 20, "what was read ahead keeps no room");
+                return (last, seen);
+            }
+        }
+    }
+
+    #[test]
+    fn an_end_a_whole_chunk_behind_a_whole_chunk_is_found_and_no_further_stdio_4() {
+        assert_eq!(read_ahead(10), (Poll::Ready(Read::End), 10));
+        assert_eq!(read_ahead(20), (Poll::Ready(Read::End), 20));
+        assert_eq!(read_ahead(21), (Poll::Pending, 21));
+        assert_eq!(read_ahead(100), (Poll::Pending, 100));
+    }
+}

@@ -362,7 +362,7 @@ fn no_more_than_a_bound_is_read_ahead_and_nothing_of_it_is_lost() {
     stuck.to.end();
     stuck.waits_for(1_500);
     let left = stuck.to.take();
-    assert_eq!(left.len(), STUCK_CHUNK * 10 - (STUCK_CHUNK * 2 + 1));
+    assert!((STUCK_CHUNK + 1..=STUCK_CHUNK * 2 + 1).contains(&(STUCK_CHUNK * 10 - left.len())));
     stuck.to.put(left);
     let tries = stuck.to.tries();
     stuck.waits_for(3_600_000);
@@ -382,6 +382,32 @@ fn a_gate_that_fills_while_the_writer_is_blocked_hides_no_end_of_input_stdio_4()
     let mut task = Task::new(Connection::new(Arc::clone(&tools), clock.clone()).run(to.clone(), from));
     task.waits();
     tools.seen.release();
+    to.end();
+    task.waits();
+    clock.advance(1_500);
+    task.waits();
+    clock.advance(1_500);
+    assert_eq!(task.finish().unwrap(), Ended::Gone);
+}
+
+#[test]
+fn a_writer_that_blocks_as_the_gate_fills_hides_no_end_of_input_stdio_4() {
+    let mut policy = Policy::default();
+    policy.limits.unsent = 20;
+    // Full to the brim, but not blocked, once the handshake was answered.
+    let room = serve(legacy([""; 0])).len();
+    let (to, from, clock) = (Channel::new(), Channel::bounded(usize::MAX, room), TestClock::default());
+    let tools = Tools::with_policy(policy);
+    to.put(legacy([call(1, "wait", 0)]));
+    let connection = Connection::new(Arc::clone(&tools), clock.clone()).chunk(1);
+    let control = connection.control();
+    let mut task = Task::new(connection.run(to.clone(), from));
+    task.waits();
+    // Two messages: one for the writer, and one that keeps the gate full.
+    let catalog = Catalog::builder().tool(Tool::new("new", Handle(9), r#"{"type":"object"}"#)).build().unwrap();
+    control.changed(catalog, Change::Tools);
+    tools.seen.release();
+    task.waits();
     to.end();
     task.waits();
     clock.advance(1_500);

@@ -1,6 +1,6 @@
 //! The server over sockets.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mcp_transport_http::{McpService, Server};
 use serde_json::json;
@@ -51,18 +51,14 @@ async fn closing_the_connection_cancels_a_modern_call_and_not_a_legacy_one_http_
     let mut client = served.client().await;
     client.send(modern_call("hang", json!({}))).await;
     log.reaches((1, 0, 0)).await;
-    let start = Instant::now();
     drop(client);
     log.reaches((1, 0, 1)).await;
-    assert!(start.elapsed() < Duration::from_secs(1));
 
     let mut client = served.client().await;
     client.send(modern_call_with_progress("steps", json!({"ms": 60_000}))).await;
     assert_eq!(client.head().await.status, 200);
-    let start = Instant::now();
     drop(client);
     log.reaches((2, 0, 2)).await;
-    assert!(start.elapsed() < Duration::from_secs(1));
 
     let mut client = served.client().await;
     client.send(legacy_call(&session, 1, "slow", json!({"ms": 200}))).await;
@@ -130,9 +126,7 @@ async fn a_slow_head_is_cut_off() {
     let served = Served::with(service(), |server| server.head_time(Duration::from_millis(100))).await;
     let mut client = served.client().await;
     client.write("POST /mcp HTTP/1.1\r\nhost: loc").await;
-    let start = Instant::now();
     assert!(client.is_closed().await);
-    assert!(start.elapsed() < Duration::from_secs(4));
 }
 
 #[tokio::test]

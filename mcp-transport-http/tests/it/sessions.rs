@@ -262,6 +262,28 @@ async fn at_the_cap_a_new_session_gets_503_and_those_that_live_go_on() {
 }
 
 #[tokio::test]
+async fn calls_of_all_clients_together_are_limited_and_pings_are_still_answered() {
+    let mut policy = Policy::default();
+    policy.limits.running = 1;
+    let tools = Tools::with_policy(policy);
+    let log = tools.log();
+    let service = build(McpService::builder(tools));
+    let (one, other) = (open(&service).await, open(&service).await);
+    let waiting = tokio::spawn({
+        let service = service.clone();
+        async move { send(&service, legacy_call(&one, 1, "hang", json!({}))).await }
+    });
+    log.reaches((1, 0, 0)).await;
+    for request in [legacy_call(&other, 1, "echo", json!({})), modern_call("echo", json!({}))] {
+        let got = send(&service, request).await;
+        assert_eq!((got.status, got.error_code(), got.header("retry-after")), (503, -32603, Some("1")));
+    }
+    assert_eq!(send(&service, legacy(Some(&other), &ping(2))).await.status, 200, "pings are always answered");
+    service.shutdown(Duration::from_millis(1)).await;
+    assert_eq!(waiting.await.unwrap().error_code(), -32603);
+}
+
+#[tokio::test]
 async fn a_question_is_asked_on_the_stream_of_its_call_and_answered_by_a_post_http_27() {
     let service = service();
     let session = open(&service).await;
