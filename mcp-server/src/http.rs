@@ -11,13 +11,16 @@ use mcp_core::catalog::{Catalog, Defect, View};
 use mcp_core::drive::{Handler, Link, Running};
 use mcp_core::fault::Fault;
 use mcp_core::{Call, Caller, Endpoint, Outcome};
-use mcp_transport_http::{Builder, McpService, TokioRuntime};
+use mcp_transport_http::{Builder, TokioRuntime};
 use tokio::net::ToSocketAddrs;
 
 use crate::error::{BuildError, Result};
 use crate::server::{App, Server};
 
-pub use mcp_transport_http::{Body, Responding};
+pub use mcp_transport_http::{Body, McpService, Responding};
+
+/// The path of the endpoint where none was given: the adapter's own default.
+const PATH: &str = "/mcp";
 
 /// What was said about HTTP, to be repeated to the adapter's builder.
 #[derive(Clone, Debug, Default)]
@@ -39,12 +42,25 @@ impl Http {
         if self.0.is_empty() {
             return Vec::new();
         }
-        let defect = |message: &str| Defect { entry: "http".into(), rule: "HTTP-2", message: message.into() };
+        // The adapter names its own methods. Only one has another name here.
+        let defect = |mistake: &str| match mistake.strip_prefix("path(") {
+            Some(path) => Defect { entry: "http".into(), rule: "HTTP-1", message: format!("http_path({path}").into() },
+            None => Defect { entry: "http".into(), rule: "HTTP-2", message: mistake.into() },
+        };
         let built = Trial::new().map(|trial| self.apply(McpService::builder(trial)).build(TokioRuntime));
         match built {
             Some(Err(error)) => error.mistakes().map(defect).collect(),
             Some(Ok(_)) | None => Vec::new(),
         }
+    }
+
+    /// The path of the endpoint.
+    fn path(&self) -> &str {
+        let paths = self.0.iter().rev().filter_map(|setting| match setting {
+            Setting::Path(path) => Some(&**path),
+            _ => None,
+        });
+        paths.into_iter().next().unwrap_or(PATH)
     }
 
     fn apply(&self, builder: Builder) -> Builder {
@@ -94,6 +110,9 @@ impl Server {
 
     /// Builds the server and serves HTTP: see [`App::serve_http`].
     ///
+    /// Nothing is printed. What happens is logged with `tracing`, at `info` also the address: to see it, add the crate
+    /// `tracing-subscriber` and call `tracing_subscriber::fmt::init()` first.
+    ///
     /// # Errors
     ///
     /// If the server cannot be built, or the address cannot be listened on.
@@ -108,7 +127,7 @@ impl Server {
 }
 
 impl App {
-    /// Serves `http://<address>/mcp` until SIGTERM or Ctrl-C; see [`HttpServer::serve`].
+    /// Serves `http://<address>/mcp` until SIGTERM or Ctrl-C; see [`HttpServer::serve`]. Logs what it serves at `info`.
     ///
     /// # Errors
     ///
@@ -135,11 +154,40 @@ impl App {
     /// Outside of a tokio runtime with IO.
     pub async fn bind_http(self, address: impl ToSocketAddrs + fmt::Display) -> Result<HttpServer> {
         let server = mcp_transport_http::Server::bind(address, self.http_service()?).await?;
+        if let Ok(address) = server.local_addr() {
+            tracing::info!(%address, path = self.http().path(), "serving MCP over HTTP");
+        }
         Ok(HttpServer(server))
     }
 
-    /// The server as a [`tower_service::Service`](mcp_transport_http::McpService) for axum, hyper and whatever else takes one,
-    /// within a tokio runtime.
+    /// The server as a service for axum, hyper and whatever else takes a `tower::Service`, within a tokio runtime;
+    /// [`McpService::handle`] answers an `http::Request` without any of them.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use axum::Router;
+    /// use mcp_server::{Server, Tool};
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let hello = Tool::new("hello").description("Say hello.").run(|| "Hello!");
+    /// let mcp = Server::new("my-app", "1.0.0").tool(hello).build()?.http_service()?;
+    ///
+    /// let router = Router::new().route_service("/mcp", mcp.clone());
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+    /// let stop = async move {
+    ///     tokio::signal::ctrl_c().await.unwrap_or_default();
+    ///     // Running calls have 5 s to end; then sessions and their open streams end, for which axum would wait forever.
+    ///     mcp.shutdown(Duration::from_secs(5)).await;
+    /// };
+    /// axum::serve(listener, router).with_graceful_shutdown(stop).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// It looks at the path itself, and answers to no other than [`Server::http_path`], `/mcp` by default. `route_service`
+    /// leaves the path as it is, so both must be the same. `nest_service("/mcp", ..)` strips it, so the server needs
+    /// `.http_path("/")` there. The host's own middleware comes before it, and does not replace
+    /// [`Server::allow_host`]: behind a public name, allow that name.
     ///
     /// # Errors
     ///

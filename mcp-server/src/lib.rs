@@ -28,9 +28,11 @@
 //! - [`Tool`] is a name, what clients see, and code. Its arguments are a type, and the schema is derived from it; or a schema
 //!   as data.
 //! - [`Ctx`] reports progress, logs to the client, and knows who asks.
-//! - [`Json`] returns a structured result; [`ToolError`] tells what a model may read of an error.
+//! - [`Json`] returns a structured result; [`ToolError`] tells what a model may read of an error, and has the two rules
+//!   of that side by side.
 //!
-//! Logs go to `tracing`; the library installs no subscriber, and never logs what a message says.
+//! Logs go to `tracing`. The library installs no subscriber, so nothing is printed until you do: with the crate
+//! `tracing-subscriber` it is `tracing_subscriber::fmt::init()`. What a message says is never logged.
 
 #![forbid(unsafe_code)]
 

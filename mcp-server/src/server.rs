@@ -17,6 +17,9 @@ use crate::http::Http;
 use crate::seal::Keys;
 use crate::tool::Tool;
 
+/// Characters of a tool's name that clients take: the APIs of models have this limit.
+const USUAL: usize = 64;
+
 /// Collects what a server is and offers; then it is built, or served at once.
 ///
 /// ```
@@ -139,8 +142,8 @@ impl Server {
         let mut entries = Vec::with_capacity(self.tools.len());
         let mut catalog = Catalog::builder();
         let logging = self.logging || self.tools.iter().any(Tool::wants_logging);
-        for tool in self.tools {
-            if let Some((shown, entry)) = tool.split(Handle(entries.len() as u64), &mut defects) {
+        for (index, tool) in self.tools.into_iter().enumerate() {
+            if let Some((shown, entry)) = tool.split(index, Handle(entries.len() as u64), &mut defects) {
                 catalog = catalog.tool(shown);
                 entries.push(Arc::new(entry));
             }
@@ -171,15 +174,29 @@ impl Server {
         #[cfg(feature = "http")]
         defects.extend(self.http.defects());
         match (endpoint, catalog) {
-            (Ok(endpoint), Ok(catalog)) if defects.is_empty() => Ok(App(Arc::new(Inner {
-                endpoint,
-                view: View::all(catalog),
-                entries: entries.into(),
-                #[cfg(feature = "http")]
-                http: self.http,
-            }))),
+            (Ok(endpoint), Ok(catalog)) if defects.is_empty() => {
+                catalog.tools().for_each(|tool| warn_of_name(tool.name()));
+                Ok(App(Arc::new(Inner {
+                    endpoint,
+                    view: View::all(catalog),
+                    entries: entries.into(),
+                    #[cfg(feature = "http")]
+                    http: self.http,
+                })))
+            }
             _ => Err(BuildError::new(defects)),
         }
+    }
+}
+
+/// The protocol lets more names pass than clients do (TOOL-5).
+fn warn_of_name(name: &str) {
+    let usual = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    if name.len() > USUAL || !name.bytes().all(usual) {
+        tracing::warn!(
+            tool = name,
+            "many clients take no such tool name: safe are letters, digits, `_` and `-`, at most {USUAL} of them"
+        );
     }
 }
 

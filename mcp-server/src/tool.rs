@@ -203,9 +203,10 @@ impl Tool {
     /// ```
     /// use mcp_server::{Tool, ToolError};
     ///
-    /// let load = Tool::new("load")
-    ///     .description("Reads how busy the machine is.")
-    ///     .run_blocking(|| -> Result<String, ToolError> { Ok(std::fs::read_to_string("/proc/loadavg")?) });
+    /// // `?` hides the error's text: see `ToolError`.
+    /// let notes = Tool::new("notes")
+    ///     .description("Reads the notes.")
+    ///     .run_blocking(|| -> Result<String, ToolError> { Ok(std::fs::read_to_string("notes.txt")?) });
     /// ```
     #[cfg(feature = "tokio")]
     pub fn run_blocking<F, M>(mut self, code: F) -> Self
