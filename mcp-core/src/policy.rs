@@ -49,8 +49,9 @@ pub struct Limits {
     pub rounds: u32,
     /// Items on one page of a list. 1,000: all of them for nearly every server, and under 1 MB.
     pub page: usize,
-    /// Calls of one HTTP endpoint that run at once, all sessions and modern requests together. 4,096: a call holds its
-    /// arguments, so this bounds what one endpoint holds for them, where [`Limits::calls`] bounds one client.
+    /// Calls of one HTTP endpoint that run at once, all sessions and modern requests together. 1,024: a call holds its
+    /// arguments, so this bounds what one endpoint holds for them (4 GiB at worst), where [`Limits::calls`] bounds one
+    /// client.
     pub running: usize,
     /// Live sessions of one HTTP endpoint. 10,000: at 1.5 KB each, 15 MB, and 4 KiB more of each that declares extensions.
     pub sessions: usize,
@@ -73,7 +74,7 @@ impl Default for Limits {
             state: 64 << 10,
             rounds: 32,
             page: 1000,
-            running: 4096,
+            running: 1024,
             sessions: 10_000,
         }
     }

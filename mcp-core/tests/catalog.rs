@@ -94,7 +94,7 @@ fn output_that_is_no_object_needs_an_opt_in_and_is_for_modern_peers_n11_shim_2()
     let schema = r#"{"type":"array","items":{"type":"integer"}}"#;
     let refused = defects(tool("t").with_output_schema(schema));
     assert_eq!(refused.len(), 1);
-    assert_eq!((&*refused[0].entry, refused[0].rule), ("t", "N11"));
+    assert_eq!((&*refused[0].entry, refused[0].rule), ("t", "SCHEMA-6"));
     assert!(refused[0].message.contains(r#"not `"array"`"#), "{}", refused[0]);
     assert!(refused[0].message.contains(r#"{"type":"object","properties":{"items":<schema>}}"#), "{}", refused[0]);
 
@@ -104,7 +104,7 @@ fn output_that_is_no_object_needs_an_opt_in_and_is_for_modern_peers_n11_shim_2()
         assert_eq!(tools[0].get("outputSchema").is_some(), revision == Revision::MODERN, "{revision}");
     }
     for schema in ["{}", r#"{"type":["object","null"]}"#, r#"{"oneOf":[]}"#] {
-        assert_eq!(defects(tool("t").with_output_schema(schema))[0].rule, "N11", "{schema}");
+        assert_eq!(defects(tool("t").with_output_schema(schema))[0].rule, "SCHEMA-6", "{schema}");
         assert_eq!(defects(tool("t").with_output_schema(schema).with_any_output()), [], "{schema}");
     }
     for schema in ["true", "[]", "", "{"] {
@@ -295,7 +295,7 @@ fn every_defect_is_found_at_once_and_says_where() {
         .build()
         .unwrap_err();
     let rules: Vec<_> = found.iter().map(|defect| (&*defect.entry, defect.rule)).collect();
-    assert_eq!(rules, [("a b", "TOOL-5"), ("a b", "TOOL-4"), ("a b", "BASE-21"), ("c", "N11")]);
+    assert_eq!(rules, [("a b", "TOOL-5"), ("a b", "TOOL-4"), ("a b", "BASE-21"), ("c", "SCHEMA-6")]);
     assert!(found[0].to_string().starts_with("`a b`: ") && found[0].to_string().ends_with(" (TOOL-5)"));
 }
 

@@ -29,7 +29,7 @@ impl Clock {
         Time(self.anchor.load(Ordering::Relaxed).saturating_add(millis(elapsed)))
     }
 
-    /// Moves forward after a suspend, during which monotonic clocks may stand still (design 3).
+    /// Moves forward after a suspend, during which monotonic clocks may stand still.
     pub(crate) fn re_anchor(&self, runtime: &dyn Runtime) {
         self.re_anchor_to(unix_millis(), self.now(runtime));
     }

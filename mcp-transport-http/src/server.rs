@@ -194,7 +194,7 @@ impl Server {
             });
             match accepted.await? {
                 Ok((stream, _)) => {
-                    // Without it an answer waits for the peer's delayed acknowledgement of the one before (design 7).
+                    // Without it an answer waits for the peer's delayed acknowledgement of the one before.
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(%error, "TCP_NODELAY could not be set");
                     }

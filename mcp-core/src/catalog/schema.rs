@@ -58,7 +58,7 @@ pub(super) fn check_output(entry: &str, text: &str, any: bool, defects: &mut Vec
              2026-07-28 will see",
             root_type(&root)
         );
-        defects.push(Defect::new(entry, "N11", message));
+        defects.push(Defect::new(entry, "SCHEMA-6", message));
     }
     Walk::new(entry, "output schema", text, &root, defects).schema(&root, "", None);
     object

@@ -13,7 +13,8 @@ use crate::peer::{Ability, Capabilities, ClientInfo};
 /// The most extensions of one client. 64: there are a handful of them in the world, and a session keeps them.
 const EXTENSIONS: usize = 64;
 
-/// The most bytes of ids and settings of all extensions of one client. 4 KiB: a session keeps them, and the settings in use are a short list.
+/// The most bytes of ids and settings of all extensions of one client. 4 KiB: a session keeps them, and the settings in use
+/// are a short list.
 const EXTENSION_BYTES: usize = 4 << 10;
 
 /// The most bytes of a display text. 256: a session keeps it, and nobody reads more.
@@ -23,17 +24,15 @@ const DISPLAY_BYTES: usize = 256;
 ///
 /// An ability is declared by an object; `null` and other values declare nothing, and unknown members are ignored (BASE-10).
 /// An `elicitation` that does not name `url` alone includes form mode (SHIM-11). A member that is there twice counts once;
-/// of an extension declared twice the first settings hold.
+/// of an extension declared twice the first settings hold. Extensions beyond 64, or that do not fit into 4 KiB with those before
+/// them, count as not declared.
 ///
 /// # Errors
 ///
-/// If it is not an object, or declares more than 64 extensions or 4 KiB of them. The text names no member of the peer's.
+/// If it is not an object. The text names no member of the peer's.
 pub fn read_capabilities(raw: &str) -> Result<Capabilities, &'static str> {
     let mut declared = Declared::default();
     members(raw, |key, value| declared.member(key, value)).map_err(|_| "must be an object")?;
-    if declared.extensions > EXTENSIONS || declared.extension_bytes > EXTENSION_BYTES {
-        return Err("must not declare more than 64 extensions or 4 KiB of them");
-    }
     Ok(declared.capabilities)
 }
 
@@ -104,9 +103,9 @@ impl Declared {
         if !is_object(settings) {
             return;
         }
-        self.extensions += 1;
-        self.extension_bytes += id.len() + settings.len();
-        if self.extensions <= EXTENSIONS && self.extension_bytes <= EXTENSION_BYTES {
+        let (extensions, bytes) = (self.extensions + 1, self.extension_bytes + id.len() + settings.len());
+        if extensions <= EXTENSIONS && bytes <= EXTENSION_BYTES {
+            (self.extensions, self.extension_bytes) = (extensions, bytes);
             self.capabilities = core::mem::take(&mut self.capabilities).with_extension(id, settings);
         }
     }
