@@ -33,7 +33,8 @@ use crate::validate::Validator;
     message = "`{Self}` cannot be the code of a tool",
     label = "takes or returns something that a tool cannot",
     note = "it takes nothing, `(arguments)`, `(Ctx)` or `(Ctx, arguments)`: `Ctx` comes first and by value; name the types, as in `|arguments: Echo|`",
-    note = "arguments are a type that owns its data and derives `serde::Deserialize` and `schemars::JsonSchema`; schemars must be of version 1, the same that this library uses: it is `mcp_server::schemars`",
+    note = "arguments are a type that owns its data and derives `serde::Deserialize` and `schemars::JsonSchema`",
+    note = "schemars must be of version 1, the same that this library uses: it is `mcp_server::schemars`",
     note = "it returns text, a number, `()`, content, a type of your own wrapped as `Json(value)`, or a `Result` of these",
     note = "the error in a `Result` must implement `std::fmt::Display`, or be `ToolError`",
     note = "`run` also takes code that returns a `Send` future of these, such as an `async` function; `run_blocking` does not"

@@ -56,11 +56,11 @@ impl Http {
 
     /// The path of the endpoint.
     fn path(&self) -> &str {
-        let paths = self.0.iter().rev().filter_map(|setting| match setting {
+        let given = self.0.iter().rev().find_map(|setting| match setting {
             Setting::Path(path) => Some(&**path),
             _ => None,
         });
-        paths.into_iter().next().unwrap_or(PATH)
+        given.unwrap_or(PATH)
     }
 
     fn apply(&self, builder: Builder) -> Builder {

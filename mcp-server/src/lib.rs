@@ -32,7 +32,8 @@
 //!   of that side by side.
 //!
 //! Logs go to `tracing`. The library installs no subscriber, so nothing is printed until you do: with the crate
-//! `tracing-subscriber` it is `tracing_subscriber::fmt::init()`. What a message says is never logged.
+//! `tracing-subscriber` it is `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. What a message says is never
+//! logged.
 
 #![forbid(unsafe_code)]
 
@@ -69,6 +70,6 @@ pub use mcp_core::{Ability, Caller, Code, Fault, Level, Peer, Revision, Span};
 pub use schemars;
 
 /// The README's examples are compiled by the tests.
-#[cfg(all(doctest, feature = "http"))]
+#[cfg(all(doctest, feature = "http", feature = "stdio"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

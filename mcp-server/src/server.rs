@@ -17,9 +17,6 @@ use crate::http::Http;
 use crate::seal::Keys;
 use crate::tool::Tool;
 
-/// Characters of a tool's name that clients take: the APIs of models have this limit.
-const USUAL: usize = 64;
-
 /// Collects what a server is and offers; then it is built, or served at once.
 ///
 /// ```
@@ -242,3 +239,6 @@ impl Handler for App {
         }
     }
 }
+
+/// Characters of a tool's name that every client takes: the APIs of models have this limit.
+const USUAL: usize = 64;

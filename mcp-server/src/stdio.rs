@@ -22,7 +22,8 @@ impl Server {
 impl App {
     /// Serves standard input and output until the input ends, SIGTERM or Ctrl-C.
     ///
-    /// Standard output belongs to the protocol then: no `println!` (STDIO-1).
+    /// Standard output belongs to the protocol then: no `println!`, and a log that goes to stderr (STDIO-1), as
+    /// `tracing_subscriber::fmt().with_writer(std::io::stderr).init()` has it.
     ///
     /// # Errors
     ///

@@ -48,6 +48,46 @@ fn every_mistake_is_reported_at_once_design_6() {
     let text = format!("{error:?}");
     assert!(text.starts_with("the server cannot be built, for 8 reasons:\n  `no code`: it has no code"), "{text}");
     assert_eq!(text.lines().count(), 9);
+    let said = |entry: &str| {
+        let defect = error.defects().iter().find(|defect| &*defect.entry == entry);
+        defect.map(|defect| &*defect.message).unwrap_or_default()
+    };
+    assert_eq!(
+        said("list"),
+        "the schema of its arguments' type is not that of an object (its root has `\"type\": \"array\"`): take a struct with \
+         named fields, a map, or nothing"
+    );
+    assert_eq!(
+        said("found"),
+        "the schema of its result's type is not that of an object (its root has `\"type\": \"array\"`): wrap the value in a \
+         struct, such as `struct Found { items: Vec<Item> }`"
+    );
+}
+
+#[test]
+fn a_tool_without_a_name_is_told_by_its_place_tool_5() {
+    let error = Server::new("test", "1")
+        .tool(tool("a").run(|| ()))
+        .tool(Tool::new("").run(|| ()))
+        .tool(tool("").meta(json!({"mcp.dev/x": 1})).run(|| ()))
+        .build()
+        .expect_err("two have no name");
+    assert_eq!(
+        defects(&error),
+        [("entry-2", "TOOL-5"), ("entry-2", "TOOL-3"), ("entry-3", "TOOL-5"), ("entry-3", "BASE-21")]
+    );
+    let text = error.to_string();
+    assert!(text.contains("\n  `entry-2`: a tool's name is empty: give it one"), "{text}");
+}
+
+#[test]
+fn meta_must_be_an_object_base_21() {
+    for (meta, what) in [(json!([1]), "an array"), (json!("{}"), "a string"), (json!(null), "null")] {
+        let error = Server::new("test", "1").tool(tool("a").meta(meta).run(|| ())).build().expect_err("no object");
+        assert_eq!(defects(&error), [("a", "BASE-21")]);
+        assert_eq!(&*error.defects()[0].message, format!("its `_meta` must be a JSON object, not {what}"));
+    }
+    assert!(Server::new("test", "1").tool(tool("a").meta(json!({})).run(|| ())).build().is_ok());
 }
 
 #[test]
@@ -96,6 +136,15 @@ fn hosts_and_origins_that_cannot_be_are_reported_with_the_rest_http_2() {
         .expect_err("there are mistakes");
     assert_eq!(defects(&error), [("no_code", "TOOL-6"), ("http", "HTTP-2"), ("http", "HTTP-2")]);
     assert!(Server::new("test", "1").allow_host("example.com").allow_origin("https://example.com").build().is_ok());
+}
+
+#[test]
+#[cfg(feature = "http")]
+fn a_path_that_cannot_be_is_reported_by_the_name_of_its_method_http_1() {
+    let error = Server::new("test", "1").http_path("mcp").build().expect_err("no slash");
+    assert_eq!(defects(&error), [("http", "HTTP-1")]);
+    assert_eq!(&*error.defects()[0].message, "http_path(\"mcp\"): give the path of one endpoint, as in `/mcp`");
+    assert!(Server::new("test", "1").http_path("/").build().is_ok());
 }
 
 #[test]

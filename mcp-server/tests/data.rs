@@ -118,3 +118,50 @@ fn a_schema_that_leads_outside_or_cannot_be_compiled_is_a_mistake_schema_3() {
     let text = Server::new("test", "1").tool(tool("data").input_schema_text("{").run(|| ())).build();
     assert!(text.expect_err("no JSON").to_string().contains("is not JSON"));
 }
+
+#[test]
+fn every_fault_of_a_schema_is_told_once_and_with_its_place_tool_4() {
+    let told = |tool: Tool| -> Vec<(&str, String)> {
+        let error =
+            Server::new("test", "1").tool(tool.run(|| Json(json!({})))).build().expect_err("the schema is wrong");
+        error.defects().iter().map(|defect| (defect.rule, defect.message.to_string())).collect()
+    };
+    // What the validator alone finds: all of it.
+    let wrong = json!({"type": "object", "properties": {
+        "a": {"type": "strin"}, "b": {"minLength": -1}, "c/d": {"required": "c"}, "e": {"type": "string"},
+    }});
+    let places = ["/properties/a/type", "/properties/b/minLength", "/properties/c~1d/required"];
+    for (rule, name, found) in [
+        ("TOOL-4", "input", told(tool("data").input_schema(wrong.clone()))),
+        ("TOOL-13", "output", told(tool("data").output_schema(wrong))),
+    ] {
+        assert_eq!(found.len(), places.len(), "{found:?}");
+        for ((its_rule, message), place) in found.iter().zip(places) {
+            assert_eq!(*its_rule, rule);
+            assert!(message.starts_with(&format!("the {name} schema is not valid at `{place}`: ")), "{message}");
+        }
+    }
+    // What is found only when it is compiled.
+    let pattern =
+        told(tool("data").input_schema(json!({"type": "object", "properties": {"a": {"pattern": "(a)\\1"}}})));
+    assert_eq!(pattern.len(), 1);
+    assert!(pattern[0].1.starts_with("the input schema is not valid at `/properties/a/pattern`: "), "{pattern:?}");
+    // What the catalogue finds, too: the catalogue's words only.
+    for (schema, rules) in [
+        (json!({"type": "object", "properties": []}), ["TOOL-4"]),
+        (json!({"type": "strin"}), ["TOOL-4"]),
+        (json!({"type": "object", "properties": {"a": {"$ref": "https://example.com/a.json"}}}), ["SCHEMA-3"]),
+        (json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}}), ["SCHEMA-4"]),
+        (json!(5), ["TOOL-4"]),
+    ] {
+        let found = told(tool("data").input_schema(schema));
+        assert_eq!(found.iter().map(|(rule, _)| *rule).collect::<Vec<_>>(), rules, "{found:?}");
+    }
+    // One schema's faults do not silence the other's.
+    let both = tool("data").input_schema(json!({"type": "object", "properties": []})).output_schema(json!({
+        "type": "object", "properties": {"a": {"type": 5}},
+    }));
+    let mut rules: Vec<&str> = told(both).iter().map(|(rule, _)| *rule).collect();
+    rules.sort_unstable();
+    assert_eq!(rules, ["TOOL-13", "TOOL-4"]);
+}

@@ -134,6 +134,15 @@ async fn a_structured_result_comes_with_its_schema_and_as_text_tool_11_tool_12()
 #[tokio::test]
 async fn an_error_is_shown_or_hidden_or_a_fault_as_its_type_says_tool_10() {
     let hidden = || -> Result<String, ToolError> { Ok(std::fs::read_to_string("/no/such/file/at/all")?) };
+    let of_anyhow = || -> Result<(), ToolError> {
+        let load = || anyhow::Context::context(std::fs::read("/no/such/file/at/all"), "secret");
+        load().map_err(ToolError::hidden)?;
+        Ok(())
+    };
+    let boxed = || -> Result<(), ToolError> {
+        let load = || -> Result<(), Box<dyn std::error::Error + Send + Sync>> { Err("secret".into()) };
+        load().map_err(ToolError::hidden)
+    };
     let fault = || -> Result<(), ToolError> {
         Err(ToolError::fault(Fault::new(Code::application(403).expect("not reserved"), "Missing scope: write")))
     };
@@ -142,18 +151,27 @@ async fn an_error_is_shown_or_hidden_or_a_fault_as_its_type_says_tool_10() {
             .tool(tool("text").run(|| Err::<(), _>("no such city")))
             .tool(tool("display").run(|| "x".parse::<u8>()))
             .tool(tool("new").run(|| Err::<(), _>(ToolError::new("say more"))))
+            .tool(tool("anyhow").run(|| Err::<(), _>(anyhow::anyhow!("no such street"))))
             .tool(tool("hidden").run(hidden))
+            .tool(tool("hidden_anyhow").run(of_anyhow))
+            .tool(tool("hidden_box").run(boxed))
+            .tool(tool("hidden_text").run(|| Err::<(), _>(ToolError::hidden("secret"))))
             .tool(tool("fault").run(fault)),
     );
     for (name, said) in [
         ("text", "no such city"),
         ("display", "invalid digit found in string"),
         ("new", "say more"),
+        ("anyhow", "no such street"),
         ("hidden", "The tool failed with an internal error."),
+        ("hidden_anyhow", "The tool failed with an internal error."),
+        ("hidden_box", "The tool failed with an internal error."),
+        ("hidden_text", "The tool failed with an internal error."),
     ] {
         let response = client.call(name, json!({})).await;
         assert_eq!(response["result"]["isError"], true, "{response}");
-        assert_eq!(text(&response), said);
+        assert_eq!(text(&response), said, "{name}");
+        assert_eq!(response["result"]["content"].as_array().map(Vec::len), Some(1), "{response}");
     }
     let response = client.call("fault", json!({})).await;
     assert_eq!(response["error"], json!({"code": 403, "message": "Missing scope: write"}));

@@ -2,8 +2,6 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
-
 use common::{Pipe, modern};
 use serde_json::{Value, json};
 

@@ -1,0 +1,120 @@
+//! What the operator is told.
+
+#![cfg(feature = "tokio")]
+
+mod common;
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+
+use common::{Client, text};
+use mcp_server::{Server, Tool, ToolError};
+use serde_json::json;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::DefaultGuard;
+use tracing::{Event, Level, Metadata, Subscriber};
+
+/// Keeps what is at least as serious as `info`, a line for each event.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<String>>);
+
+struct Line<'a>(&'a mut String);
+
+impl Visit for Line<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        write!(self.0, " {}={value:?}", field.name()).expect("a String takes it");
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {
+        self.record_debug(field, &value.to_string());
+    }
+}
+
+impl Kept {
+    /// Keeps what this thread logs.
+    fn install() -> (Self, DefaultGuard) {
+        let kept = Self::default();
+        let guard = tracing::subscriber::set_default(kept.clone());
+        (kept, guard)
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.0.lock().expect("no test panics with it").lines().map(Into::into).collect()
+    }
+}
+
+impl Subscriber for Kept {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && *metadata.level() <= Level::INFO
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut text = self.0.lock().expect("no test panics with it");
+        text.push_str(event.metadata().level().as_str());
+        event.record(&mut Line(&mut text));
+        text.push('\n');
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+fn tool(name: &str) -> Tool {
+    Tool::new(name).description("A tool of a test.")
+}
+
+#[test]
+fn names_that_many_clients_do_not_take_are_warned_of_tool_5() {
+    let (kept, _guard) = Kept::install();
+    let (long, longer) = ("n".repeat(64), "n".repeat(65));
+    let names = ["a", "A-b_c.d", &long, "a/b", &longer];
+    let server = names.iter().fold(Server::new("test", "1"), |server, name| server.tool(tool(name).run(|| ())));
+    server.build().expect("the protocol takes them");
+    let lines = kept.lines();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for (line, name) in lines.iter().zip(["a/b", &longer]) {
+        assert!(line.starts_with("WARN") && line.ends_with(&format!(" tool={name:?}")), "{line}");
+        assert!(line.contains("at most 64"), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_model_may_not_know_of_an_error_is_logged_tool_10() {
+    let (kept, _guard) = Kept::install();
+    let mut client = Client::of(
+        Server::new("test", "1")
+            .tool(tool("hidden").run(|| Err::<(), _>(ToolError::hidden(anyhow::anyhow!("no such host: db.internal")))))
+            .tool(tool("shown").run(|| Err::<(), _>("no such city"))),
+    );
+    assert_eq!(text(&client.call("hidden", json!({})).await), "The tool failed with an internal error.");
+    assert_eq!(text(&client.call("shown", json!({})).await), "no such city");
+    let lines = kept.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("ERROR") && lines[0].contains("tool=\"hidden\""), "{lines:?}");
+    assert!(lines[0].contains("no such host: db.internal"), "{lines:?}");
+}
+
+#[tokio::test]
+#[cfg(feature = "http")]
+async fn a_server_that_listens_says_where() {
+    let (kept, _guard) = Kept::install();
+    let app = |path: &str| Server::new("test", "1").http_path(path).build().expect("it can be built");
+    let plain = Server::new("test", "1").build().expect("it can be built");
+    for (app, path) in [(plain, "/mcp"), (app("/tools"), "/tools")] {
+        let server = app.bind_http("127.0.0.1:0").await.expect("a free port");
+        let address = server.local_addr().expect("an address");
+        let line = format!("INFO message=serving MCP over HTTP address={address} path={path:?}");
+        assert_eq!(kept.lines().last(), Some(&line));
+    }
+    assert_eq!(kept.lines().len(), 2);
+}
