@@ -10,6 +10,9 @@ use std::process::ExitCode;
 use benches::{LEGACY, MODERN, Server, yardstick};
 use bytes::Bytes;
 
+/// One run of a workload, its answer into the buffer.
+type Run<'a> = Box<dyn FnMut(&mut Vec<u8>) + 'a>;
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [workload, times] = arguments.as_slice() else {
@@ -22,7 +25,7 @@ fn main() -> ExitCode {
     let server = Server::new(tools);
     let mut pipe = server.pipe();
     let mut out = Vec::with_capacity(1024);
-    let mut run: Box<dyn FnMut(&mut Vec<u8>)> = match workload.trim_end_matches("-1000") {
+    let mut run: Run<'_> = match workload.trim_end_matches("-1000") {
         "yardstick-modern" => Box::new(|out| yardstick(&modern, out)),
         "yardstick-legacy" => Box::new(|out| yardstick(&legacy, out)),
         "exchange" => Box::new(|out| server.exchange(&modern, out)),

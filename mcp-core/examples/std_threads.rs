@@ -7,6 +7,7 @@
 //! ```
 
 use std::io::{self, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -71,7 +72,12 @@ fn obey(pipe: &mut Pipe, tell: &SyncSender<News>, output: &mut impl Write) -> io
         match said {
             Output::Call(ticket, call) => {
                 let tell = tell.clone();
-                thread::spawn(move || run(ticket, *call, &tell));
+                thread::spawn(move || {
+                    // The ticket stays here, so that a panic is answered too.
+                    let ended = catch_unwind(AssertUnwindSafe(|| run(&call, &tell)));
+                    let outcome = ended.unwrap_or_else(|_| Outcome::Fail(Fault::internal("The tool panicked")));
+                    drop(tell.send(News::Done(ticket, outcome)));
+                });
             }
             Output::Ready(stream) => write(pipe, stream, output)?,
             Output::Closed => closed = true,
@@ -95,10 +101,9 @@ fn write(pipe: &mut Pipe, stream: StreamId, output: &mut impl Write) -> io::Resu
 }
 
 /// The tools. This runs on a thread of its own, so it may block.
-fn run(ticket: Ticket, call: Call, tell: &SyncSender<News>) {
+fn run(call: &Call, tell: &SyncSender<News>) -> Outcome {
     let Kind::Tool { tool, arguments, .. } = &call.kind else {
-        let fault = Fault::internal("This server has tools only");
-        return drop(tell.send(News::Done(ticket, Outcome::Fail(fault))));
+        return Outcome::Fail(Fault::internal("This server has tools only"));
     };
     let arguments: serde_json::Value = serde_json::from_slice(arguments).unwrap_or_default();
     let answer = match *tool {
@@ -118,7 +123,7 @@ fn run(ticket: Ticket, call: Call, tell: &SyncSender<News>) {
         }
         _ => ToolAnswer::error("no such tool"),
     };
-    drop(tell.send(News::Done(ticket, Outcome::Complete(Answer::Tool(answer)))));
+    Outcome::Complete(Answer::Tool(answer))
 }
 
 fn read(mut input: impl Read, limits: &mcp_core::policy::Limits, tell: &SyncSender<News>) {

@@ -15,6 +15,8 @@ use crate::question::{Response, Resume};
 use crate::time::Time;
 use crate::wire::Id;
 
+mod snapshot;
+
 /// A request that waits for its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {

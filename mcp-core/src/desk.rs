@@ -25,6 +25,8 @@ use crate::timers::{Timer, Timers};
 use crate::wire::{Id, Message, Param, write};
 use crate::{ask, question};
 
+mod snapshot;
+
 /// The working part of a session or pipe.
 #[derive(Debug)]
 pub(crate) struct Desk {
@@ -227,7 +229,7 @@ impl Desk {
         self.can_ask = false;
         self.timers.stop(Timer::Ping);
         while let Some(index) = self.calls.find(|slot| matches!(slot.phase, Phase::Asking(_))) {
-            self.reply_to_rest(index, &Response::Unsupported);
+            self.reply_to_rest(index, &Response::Unsupported, "The input has ended: the question cannot be answered");
         }
     }
 
@@ -359,11 +361,11 @@ impl Desk {
         self.run(index, Some(Box::new(question::Resume { state: asking.state, replies: asking.replies })));
     }
 
-    fn reply_to_rest(&mut self, index: u32, response: &Response) {
+    fn reply_to_rest(&mut self, index: u32, response: &Response, why: &str) {
         let Some(Slot { stream, phase: Phase::Asking(asking), .. }) = self.calls.get_mut(index) else { return };
         let (stream, open) = (*stream, core::mem::take(&mut asking.open));
         asking.replies.extend(open.iter().map(|(_, key)| (key.clone(), response.clone())));
-        self.withdraw(stream, &open, "The question was not answered in time");
+        self.withdraw(stream, &open, why);
         self.resume(index);
     }
 
@@ -387,7 +389,7 @@ impl Desk {
     fn call_timed_out(&mut self, call: CallId) {
         let Some(index) = self.calls.find(|slot| slot.call == call) else { return };
         let Some(slot) = self.calls.get_mut(index) else { return };
-        let fault = Fault::internal("The call took longer than this server allows");
+        let fault = Fault::too_slow();
         let (response, stream) = (settle::error(Some(&slot.id), &fault), slot.stream);
         match core::mem::replace(&mut slot.phase, Phase::Running) {
             Phase::Running => self.outputs.push(Output::Abandon(call)),
@@ -399,7 +401,7 @@ impl Desk {
 
     fn questions_timed_out(&mut self, call: CallId) {
         if let Some(index) = self.calls.find(|slot| slot.call == call && matches!(slot.phase, Phase::Asking(_))) {
-            self.reply_to_rest(index, &Response::TimedOut);
+            self.reply_to_rest(index, &Response::TimedOut, "The question was not answered in time");
         }
     }
 

@@ -165,7 +165,7 @@ impl Exchange {
             && slot.deadline.is_some_and(|at| at <= now)
         {
             let call = slot.call;
-            let fault = Fault::internal("The call took longer than this server allows");
+            let fault = Fault::too_slow();
             let response = settle::error(Some(&slot.id), &fault);
             self.outputs.push(Output::Abandon(call));
             self.outputs.event(Event::TimedOut(call));
@@ -192,7 +192,7 @@ impl Exchange {
     fn close(&mut self, why: Close) {
         match &self.phase {
             Phase::Running(slot) if why == Close::Shutdown => {
-                let fault = Fault::internal("The server is shutting down");
+                let fault = Fault::shutting_down();
                 let response = settle::error(Some(&slot.id), &fault);
                 self.outputs.push(Output::Abandon(slot.call));
                 self.finish(response, fault.status());

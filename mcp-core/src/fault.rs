@@ -96,6 +96,17 @@ impl Fault {
         Self::internal("Too many calls at once: wait for one to end").with_status(503)
     }
 
+    /// -32603: the call ran longer than it may.
+    pub(crate) fn too_slow() -> Self {
+        Self::internal("The call took longer than this server allows")
+    }
+
+    /// -32603: the server goes down.
+    #[must_use]
+    pub fn shutting_down() -> Self {
+        Self::internal("The server is shutting down")
+    }
+
     /// -32601, naming the method.
     #[must_use]
     pub fn method_not_found(method: &str) -> Self {

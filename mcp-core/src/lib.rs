@@ -24,7 +24,8 @@
 //!
 //! A driver for one byte stream: it reads, hands in, does what is said, and writes. This one runs its only tool where it
 //! stands and reads from memory, so nothing ever waits; where something can, wait no longer than [`Machine::deadline`] and
-//! then hand in [`Input::Tick`], and stop reading while [`Machine::gate`] is full. `examples/std_threads.rs` does, with calls on threads.
+//! then hand in [`Input::Tick`]; where writing can block, stop reading while [`Machine::gate`] is full. `examples/std_threads.rs`
+//! runs its calls on threads, and writes where it stands.
 //!
 //! ```
 //! use std::io::{self, Read, Write};
@@ -106,6 +107,7 @@
 //! * Only `handle` advances a machine. The other methods pop or look, in any order.
 //! * Nothing that a peer sends panics, hangs or grows memory without bound; [`policy::Limits`] names every bound.
 //! * A call is answered once: its [`Ticket`] is not `Clone`, and late news is ignored.
+//! * A quiet session [sleeps](snapshot) as about a hundred bytes, and wakes as if it never had.
 //! * Any run can be [recorded and replayed](record) to the same bytes.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -138,6 +140,7 @@ mod roster;
 pub mod route;
 mod session;
 mod settle;
+pub mod snapshot;
 mod stream;
 mod time;
 mod timers;
@@ -154,5 +157,6 @@ pub use pipe::Pipe;
 pub use reply::{Form, Reply};
 pub use roster::{Roster, SessionId};
 pub use session::Session;
+pub use snapshot::{Snapshot, SnapshotError};
 pub use time::{Span, Time};
 pub use timers::Timer;

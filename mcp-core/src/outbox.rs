@@ -151,6 +151,11 @@ impl Outbox {
         self.frames.is_empty()
     }
 
+    /// An empty queue from which that many logs were dropped so far.
+    pub(crate) fn drained(dropped_logs: u64) -> Self {
+        Self { dropped_logs, ..Self::default() }
+    }
+
     /// How many logs were dropped so far.
     pub(crate) const fn dropped_logs(&self) -> u64 {
         self.dropped_logs

@@ -40,6 +40,10 @@ impl Outputs {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn event(&mut self, event: Event) {
         self.push(Output::Event(event));
     }

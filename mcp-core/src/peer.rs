@@ -6,6 +6,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::snapshot::{Reader, Writer};
+
 /// A revision of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
@@ -107,6 +109,11 @@ pub enum Ability {
     ElicitationForm = 1 << 4,
     /// `elicitation.url`
     ElicitationUrl = 1 << 5,
+}
+
+impl Ability {
+    /// The bits of all of them.
+    const ALL: u8 = ((Self::ElicitationUrl as u8) << 1) - 1;
 }
 
 impl Capabilities {
@@ -224,6 +231,34 @@ pub struct Peer {
     pub capabilities: Capabilities,
     /// What it calls itself. Optional on modern.
     pub info: Option<ClientInfo>,
+}
+
+impl Peer {
+    pub(crate) fn save(&self, out: &mut Writer) {
+        let Self { revision, capabilities: Capabilities { bits, extensions }, info } = self;
+        out.byte(*revision as u8);
+        out.byte(*bits);
+        out.length(extensions.len());
+        for Extension { id, settings } in extensions {
+            out.text(id);
+            out.text(settings);
+        }
+        out.option(info.as_ref(), |out, ClientInfo { name, version, title }| {
+            out.text(name);
+            out.text(version);
+            out.option(title.as_ref(), |out, title| out.text(title));
+        });
+    }
+
+    pub(crate) fn load(from: &mut Reader<'_>) -> Option<Self> {
+        let revision = *Revision::ALL.get(usize::from(from.byte()?))?;
+        let bits = from.byte().filter(|bits| bits & !Ability::ALL == 0)?;
+        let extensions = from.list(2, |from| Some(Extension { id: from.text()?, settings: from.text()? }))?.into();
+        let info = from.option(|from| {
+            Some(ClientInfo { name: from.text()?, version: from.text()?, title: from.option(Reader::text)? })
+        })?;
+        Some(Self { revision, capabilities: Capabilities { bits, extensions }, info })
+    }
 }
 
 /// Who asks: an identity that an authenticator found, and what it may do. Made by the adapter, before the machine.

@@ -17,7 +17,7 @@ pub struct Policy {
 
 /// Bounds in number and size.
 ///
-/// Build one with struct update syntax from [`Limits::default`], or set the public fields.
+/// Take [`Limits::default`] and set its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -35,7 +35,8 @@ pub struct Limits {
     pub calls: usize,
     /// Messages in one 2025-03-26 batch. 64.
     pub batch: usize,
-    /// Unsent bytes per machine before [`Gate::Full`](crate::Gate::Full). 8 MiB: two of the largest usual answers.
+    /// Unsent bytes per machine before [`Gate::Full`](crate::Gate::Full). 8 MiB: two of the largest usual answers. HTTP has
+    /// [`Limits::unread`] for it, since there an answer leaves its machine at once.
     pub unsent: usize,
     /// Unsent log messages per stream; the oldest are dropped and counted. 256.
     pub logs: usize,
@@ -53,6 +54,9 @@ pub struct Limits {
     /// arguments, so this bounds what one endpoint holds for them (4 GiB at worst), where [`Limits::calls`] bounds one
     /// client.
     pub running: usize,
+    /// Bytes of large answers of one HTTP endpoint that their readers have not taken; over it, calls are refused as busy.
+    /// 512 MiB: a hundred of the largest usual answers, and a reader that takes nothing is cut off after a while.
+    pub unread: usize,
     /// Live sessions of one HTTP endpoint. 10,000: at 1.5 KB each, 15 MB, and 4 KiB more of each that declares extensions.
     pub sessions: usize,
 }
@@ -75,6 +79,7 @@ impl Default for Limits {
             rounds: 32,
             page: 1000,
             running: 1024,
+            unread: 512 << 20,
             sessions: 10_000,
         }
     }

@@ -51,7 +51,9 @@ pub fn post(endpoint: &Endpoint, message: &Message, head: &Head<'_>) -> Route {
     match routed {
         Ok(Route::Reply(reply, body)) => Route::Reply(reply, body),
         // HTTP-5. A refusal is not held back by it: it is JSON whatever the client lists.
-        Ok(_) if answered && !head.accept.json && !head.accept.events => not_acceptable(),
+        Ok(_) if answered && !head.accept.json && !head.accept.events => {
+            not_acceptable("`Accept` must list application/json or text/event-stream")
+        }
         Ok(route) => route,
         Err(fault) => {
             let (reply, body) = refusal(message.id().filter(|_| message.shape() == Shape::Request), &fault);
@@ -64,7 +66,9 @@ pub fn post(endpoint: &Endpoint, message: &Message, head: &Head<'_>) -> Route {
 #[must_use]
 pub fn get(endpoint: &Endpoint, head: &Head<'_>) -> Route {
     match session_only(endpoint, head) {
-        Ok(_) if !head.accept.events => not_acceptable(),
+        Ok(_) if !head.accept.events => {
+            not_acceptable("`Accept` must list text/event-stream: a GET is answered by a stream")
+        }
         Ok(session) => Route::Session(session),
         Err(route) => route,
     }
@@ -233,8 +237,8 @@ fn assumed(endpoint: &Endpoint) -> Option<Revision> {
     [Revision::V2025_03_26, Revision::V2024_11_05].into_iter().find(|revision| endpoint.serves(*revision))
 }
 
-fn not_acceptable() -> Route {
-    let fault = Fault::invalid_request("`Accept` must list application/json or text/event-stream").with_status(406);
+fn not_acceptable(why: &'static str) -> Route {
+    let fault = Fault::invalid_request(why).with_status(406);
     let (reply, body) = refusal(None, &fault);
     Route::Reply(reply, body)
 }

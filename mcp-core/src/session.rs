@@ -26,6 +26,8 @@ use crate::timers::Timer;
 use crate::wire::{Id, Message, Shape, Unread, write};
 use crate::{Peer, View};
 
+mod snapshot;
+
 /// One legacy session over HTTP.
 #[derive(Debug)]
 pub struct Session {

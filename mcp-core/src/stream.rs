@@ -17,6 +17,7 @@ use crate::machine::{CallId, Pull};
 use crate::outbox::{FrameKind, Framing, Outbox};
 use crate::policy::Limits;
 use crate::reply::Reply;
+use crate::snapshot::{Reader, Writer};
 
 /// A stream and what waits on it.
 #[derive(Clone, Debug)]
@@ -193,6 +194,54 @@ impl Stream {
 
     pub(crate) const fn outbox(&self) -> &Outbox {
         &self.outbox
+    }
+
+    /// Whether nothing waits to be pulled from it, its end included.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.outbox.is_empty() && !self.is_settled()
+    }
+
+    /// Writes down a quiet stream: one byte, what it owes, and what it has dropped.
+    pub(crate) fn save(&self, out: &mut Writer) {
+        let Self { phase, accept: Accept { json, events }, life, outbox } = self;
+        let phase = match phase {
+            Phase::Waiting => 0,
+            Phase::Parked => 1,
+            Phase::Open(Framing::Events) => 2,
+            // A quiet stream of a session has no such shape: it ends with its only message.
+            Phase::Open(Framing::Bare | Framing::Array | Framing::Lines) => 3,
+        };
+        let (life, owed) = match life {
+            Life::Listens => (0, None),
+            Life::Owes { answers, batch } => (1 + u8::from(*batch), Some(*answers)),
+            Life::Ended => (3, None),
+        };
+        out.byte(phase | life << 2 | u8::from(*json) << 4 | u8::from(*events) << 5);
+        if let Some(owed) = owed {
+            out.number(owed.into());
+        }
+        out.number(outbox.dropped_logs());
+    }
+
+    pub(crate) fn load(from: &mut Reader<'_>) -> Option<Self> {
+        let byte = from.byte()?;
+        let accept = Accept { json: byte & 1 << 4 != 0, events: byte & 1 << 5 != 0 };
+        let phase = match byte & 3 {
+            0 => Phase::Waiting,
+            1 => Phase::Parked,
+            2 => Phase::Open(Framing::Events),
+            _ => return None,
+        };
+        let life = match (byte >> 2 & 3, phase) {
+            (0, Phase::Open(_)) => Life::Listens,
+            (batch @ (1 | 2), _) => {
+                let answers = u32::try_from(from.number()?).ok().filter(|answers| *answers > 0)?;
+                Life::Owes { answers, batch: batch == 2 }
+            }
+            _ => return None,
+        };
+        let outbox = Outbox::drained(from.counter()?);
+        (byte >> 6 == 0).then_some(Self { phase, accept, life, outbox })
     }
 
     /// Opens a stream that waits for nothing any more: the shape can be chosen by what is queued.

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::machine::{CallId, StreamId};
+use crate::snapshot::{Reader, Writer};
 use crate::time::Time;
 
 /// Why a machine wants a tick. Said with the time by [`Machine::deadline`](crate::Machine::deadline), for logs and tests.
@@ -62,6 +63,57 @@ impl Timers {
         }
         self.stop(timer);
         Some(timer)
+    }
+
+    /// In the order of their names, so that equal tables are written equally.
+    pub(crate) fn save(&self, out: &mut Writer) {
+        let mut timers = self.0.clone();
+        timers.sort_unstable_by_key(|(_, timer)| *timer);
+        out.length(timers.len());
+        for (at, timer) in timers {
+            timer.save(out);
+            out.time(at);
+        }
+    }
+
+    pub(crate) fn load(from: &mut Reader<'_>) -> Option<Self> {
+        let timers = from.list(2, |from| {
+            let timer = Timer::load(from)?;
+            Some((from.time()?, timer))
+        })?;
+        let each_once = timers.windows(2).all(|pair| pair[0].1 < pair[1].1);
+        each_once.then_some(Self(timers))
+    }
+}
+
+impl Timer {
+    fn save(self, out: &mut Writer) {
+        let (tag, name) = match self {
+            Self::KeepAlive(stream) => (0, Some(stream.0)),
+            Self::Call(call) => (1, Some(call.0)),
+            Self::Question(call) => (2, Some(call.0)),
+            Self::Opening => (3, None),
+            Self::Hibernate => (4, None),
+            Self::Idle => (5, None),
+            Self::Ping => (6, None),
+        };
+        out.byte(tag);
+        if let Some(name) = name {
+            out.number(name);
+        }
+    }
+
+    fn load(from: &mut Reader<'_>) -> Option<Self> {
+        Some(match from.byte()? {
+            0 => Self::KeepAlive(StreamId(from.number()?)),
+            1 => Self::Call(CallId(from.number()?)),
+            2 => Self::Question(CallId(from.number()?)),
+            3 => Self::Opening,
+            4 => Self::Hibernate,
+            5 => Self::Idle,
+            6 => Self::Ping,
+            _ => return None,
+        })
     }
 }
 

@@ -234,7 +234,9 @@ fn a_legacy_question_is_a_request_on_the_stream_and_the_end_of_input_answers_it_
     let resume = script.calls[0].1.resume.clone().unwrap();
     assert_eq!(fixture::reply(resume.reply("roots")), "Some(Unsupported)", "nobody can answer any more");
     script.done(text("without roots"));
-    assert_eq!(script.received().messages.last().unwrap()["id"], 1);
+    let sent = script.received();
+    assert_eq!(sent.messages[0]["params"]["reason"], "The input has ended: the question cannot be answered");
+    assert_eq!(sent.messages.last().unwrap()["id"], 1);
     assert!(script.closed);
 }
 

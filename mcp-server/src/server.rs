@@ -188,7 +188,7 @@ impl Server {
 
 /// The protocol lets more names pass than clients do (TOOL-5).
 fn warn_of_name(name: &str) {
-    let usual = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    let usual = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     if name.len() > USUAL || !name.bytes().all(usual) {
         tracing::warn!(
             tool = name,

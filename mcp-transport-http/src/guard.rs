@@ -115,7 +115,8 @@ impl Guard {
                     403,
                     format!(
                         "Forbidden: this server does not answer to the host `{0}`. If it should, its operator has to \
-                         allow it: allow_host(\"{0}\")",
+                         allow it: by allow_host(\"{0}\") in its code, or by the flag that it has for that \
+                         (--allow-host {0}, usually)",
                         reflect(text)
                     ),
                 ));

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use mcp_core::drive::{Handler, Link, Running};
+use mcp_core::policy::Limits;
 use mcp_core::{Call, Fault, Outcome};
 
 /// A call under way, and its seat.
@@ -18,23 +20,58 @@ pub(crate) struct Run {
 
 /// Room for the calls of all sessions and requests together ([`Limits::running`](mcp_core::policy::Limits)): what each
 /// client may have is bounded by its machine, but clients are many.
+///
+/// And for their answers, as long as their readers have not taken them ([`Limits::unread`](mcp_core::policy::Limits)).
 pub(crate) struct Seats {
     taken: AtomicUsize,
     most: usize,
+    /// Bytes of large answers that are on their way.
+    unread: AtomicUsize,
+    most_unread: usize,
 }
 
 impl Seats {
-    pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { taken: AtomicUsize::new(0), most })
+    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+        let (most, most_unread) = (limits.running, limits.unread);
+        Arc::new(Self { taken: AtomicUsize::new(0), most, unread: AtomicUsize::new(0), most_unread })
     }
 
     fn is_full(&self) -> bool {
-        self.taken.load(Ordering::Relaxed) >= self.most
+        self.taken.load(Ordering::Relaxed) >= self.most || self.unread.load(Ordering::Relaxed) >= self.most_unread
+    }
+
+    /// Hands bytes to a connection. Large ones are counted until it has written them, or has gone.
+    pub(crate) fn hand_out(self: &Arc<Self>, bytes: Vec<u8>) -> Bytes {
+        if bytes.len() < LARGE {
+            return bytes.into();
+        }
+        self.unread.fetch_add(bytes.len(), Ordering::Relaxed);
+        Bytes::from_owner(Unread { bytes, seats: Arc::clone(self) })
     }
 
     fn take(self: &Arc<Self>) -> Seat {
         self.taken.fetch_add(1, Ordering::Relaxed);
         Seat(Arc::clone(self))
+    }
+}
+
+/// Bytes from which an answer is counted. 64 KiB: smaller ones fit into the buffers of a connection, whose number is limited.
+const LARGE: usize = 64 << 10;
+
+struct Unread {
+    bytes: Vec<u8>,
+    seats: Arc<Seats>,
+}
+
+impl AsRef<[u8]> for Unread {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        self.seats.unread.fetch_sub(self.bytes.len(), Ordering::Relaxed);
     }
 }
 

@@ -169,7 +169,7 @@ pub(crate) fn receive(shared: &Arc<Shared>, head: &Parts, size: &SizeHint, cx: &
         None => head.extensions.get().cloned().unwrap_or_else(Caller::anonymous),
     };
     if shared.is_closing() {
-        return answer(refuse(&Fault::internal("The server is shutting down").with_status(503)));
+        return answer(refuse(&Fault::shutting_down().with_status(503)));
     }
     if head.method == Method::POST {
         let limit = shared.endpoint().limits().body;

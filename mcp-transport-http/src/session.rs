@@ -14,7 +14,7 @@ use mcp_core::{
     Time,
 };
 
-use crate::run::{self, Started};
+use crate::run::{self, Seats, Started};
 use crate::shared::Shared;
 use crate::source::{CHUNK, Calls, Source, UNOPENED, log};
 use crate::spawned::{Spawned, Stop};
@@ -355,7 +355,11 @@ impl Source for Reader {
             state.wait(self.stream, cx);
             return Poll::Pending;
         }
-        Poll::Ready((!buf.is_empty()).then(|| buf.into()))
+        Poll::Ready((!buf.is_empty()).then(|| self.shared.seats.hand_out(buf)))
+    }
+
+    fn seats(&self) -> &Arc<Seats> {
+        &self.shared.seats
     }
 
     fn whole(&mut self) -> Option<Vec<u8>> {

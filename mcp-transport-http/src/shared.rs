@@ -36,7 +36,7 @@ impl Shared {
     pub(crate) fn new(handler: Box<dyn Handler>, runtime: Box<dyn Runtime>, config: Config) -> Arc<Self> {
         Arc::new(Self {
             sessions: Sessions::new(handler.endpoint().limits().sessions),
-            seats: Seats::new(handler.endpoint().limits().running),
+            seats: Seats::new(handler.endpoint().limits()),
             clock: Clock::new(&*runtime),
             handler,
             runtime,

@@ -13,7 +13,7 @@ use mcp_core::drive::{Link, Uplink};
 use mcp_core::{CallId, Close, Input, Machine, MachineId, Note, Outcome, Output, Pull, Reply, StreamId, Ticket, Time};
 
 use crate::parked::Parked;
-use crate::run::{self, Run, Started};
+use crate::run::{self, Run, Seats, Started};
 use crate::runtime::Task;
 use crate::shared::Shared;
 use crate::source::{CHUNK, Calls, Source, UNOPENED, log};
@@ -196,6 +196,10 @@ impl<M: Machine + Send + 'static> Source for Solo<M> {
         }
     }
 
+    fn seats(&self) -> &Arc<Seats> {
+        &self.cell.shared.seats
+    }
+
     fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut buf = std::mem::take(&mut self.kept);
         if self.phase == Phase::Ended {
@@ -209,7 +213,7 @@ impl<M: Machine + Send + 'static> Source for Solo<M> {
                 self.phase = self.end();
             }
             if !buf.is_empty() {
-                return Poll::Ready(Some(buf.into()));
+                return Poll::Ready(Some(self.cell.shared.seats.hand_out(buf)));
             }
             if pulled == Pull::End {
                 return Poll::Ready(None);

@@ -1,6 +1,7 @@
 //! Where an answer comes from, and how it becomes a response.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -9,6 +10,7 @@ use mcp_core::{Call, Event, Form, Reply, Ticket};
 
 use crate::answer::respond;
 use crate::body::Body;
+use crate::run::Seats;
 
 /// The most bytes that a body hands on at once: 16 KiB, what hyper's buffers start with.
 pub(crate) const CHUNK: usize = 16 << 10;
@@ -23,6 +25,9 @@ pub(crate) trait Source: Send {
 
     /// All of its bytes, if it has ended already. Called before the first [`Source::poll_bytes`], if at all.
     fn whole(&mut self) -> Option<Vec<u8>>;
+
+    /// Who counts what is handed out.
+    fn seats(&self) -> &Arc<Seats>;
 }
 
 /// A response, or what it has to wait for.
@@ -37,7 +42,7 @@ impl Answered {
         match source.poll_open(cx) {
             Poll::Pending => Self::Later(Box::new(source)),
             Poll::Ready(reply) => match source.whole() {
-                Some(bytes) => Self::Now(respond(&reply, Body::full(bytes))),
+                Some(bytes) => Self::Now(respond(&reply, Body::full(source.seats().hand_out(bytes)))),
                 None => Self::Now(respond(&reply, Body::stream(Box::new(source)))),
             },
         }
@@ -47,7 +52,7 @@ impl Answered {
 /// The response of a stream that has opened.
 pub(crate) fn open(reply: &Reply, mut source: Box<dyn Source>) -> Response<Body> {
     match source.whole() {
-        Some(bytes) => respond(reply, Body::full(bytes)),
+        Some(bytes) => respond(reply, Body::full(source.seats().hand_out(bytes))),
         None => respond(reply, Body::stream(source)),
     }
 }

@@ -284,6 +284,22 @@ async fn calls_of_all_clients_together_are_limited_and_pings_are_still_answered(
 }
 
 #[tokio::test]
+async fn answers_that_nobody_reads_are_limited_in_bytes_and_room_is_made_when_they_are_read() {
+    let mut policy = Policy::default();
+    policy.limits.unread = 1 << 20;
+    let service = build(McpService::builder(Tools::with_policy(policy)));
+    let big = || modern_call("big", json!({"size": 1 << 20}));
+    let unread = service.handle(big()).await;
+    let got = send(&service, modern_call("echo", json!({}))).await;
+    assert_eq!((got.status, got.error_code(), got.header("retry-after")), (503, -32603, Some("1")));
+    drop(unread);
+    for _ in 0..3 {
+        assert!(send(&service, big()).await.body.len() > 1 << 20, "what is read is not counted for ever");
+    }
+    assert_eq!(send(&service, modern_call("echo", json!({}))).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_question_is_asked_on_the_stream_of_its_call_and_answered_by_a_post_http_27() {
     let service = service();
     let session = open(&service).await;

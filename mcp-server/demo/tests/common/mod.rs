@@ -139,9 +139,10 @@ impl Pipe {
         self.response(id)
     }
 
-    /// Whether nothing more comes.
-    pub(crate) fn is_silent(&self) -> bool {
-        self.lines.recv_timeout(Duration::from_millis(100)).is_err()
+    /// Whether nothing was to come: the next thing is the answer to a ping.
+    pub(crate) fn is_silent(&mut self) -> bool {
+        let ping = self.request("ping", json!({}));
+        self.next() == json!({"jsonrpc": "2.0", "id": ping, "result": {}})
     }
 }
 
