@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 use bytes::Bytes;
 
@@ -30,7 +31,7 @@ pub trait Machine: sealed::Sealed {
     fn poll_output(&mut self) -> Option<Output>;
 
     /// Appends framed bytes of one stream to `buf` until it would hold more than `limit` bytes, at least one message. Call it
-    /// again while it says [`Pull::More`].
+    /// again while it says [`Pull::More`]. With a limit of 0 each pull gives one message: for a driver that keeps an event log.
     fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull;
 
     /// When to send [`Input::Tick`] at the latest, and why. Early and extra ticks do no harm.
@@ -63,6 +64,33 @@ pub struct StreamId(pub u64);
 impl StreamId {
     /// The one stream of an [`Exchange`](crate::Exchange) and of a [`Pipe`](crate::Pipe).
     pub const ONLY: Self = Self(0);
+}
+
+/// The name of one event on a stream of a session: the stream's id and a count, `3-17` on the wire (HTTP-29). Unique over
+/// all streams of its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventId {
+    /// The stream that it was sent on, and that it resumes.
+    pub stream: StreamId,
+    /// Which event of the stream, from 1.
+    pub number: u64,
+}
+
+impl EventId {
+    /// The event that a `Last-Event-ID` names; `None` for everything that this library never wrote.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (stream, number) = text.split_once('-')?;
+        let id = Self { stream: StreamId(stream.parse().ok()?), number: number.parse().ok()? };
+        // One spelling only: no signs, no leading zeros.
+        (alloc::format!("{id}") == text).then_some(id)
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.stream.0, self.number)
+    }
 }
 
 /// The right to answer one call, once. Not `Clone`: [`Input::Done`] consumes it.

@@ -9,9 +9,10 @@
 //! | comment | only into an empty queue: it is there to break a silence |
 
 use alloc::collections::VecDeque;
+use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
-use crate::machine::{CallId, Change, Pull};
+use crate::machine::{CallId, Change, EventId, Pull};
 use crate::wire;
 
 /// One unsent message.
@@ -101,7 +102,14 @@ impl Outbox {
     }
 
     /// Appends framed messages until `buf` would hold more than `limit` bytes, at least one.
-    pub(crate) fn pull(&mut self, framing: Framing, buf: &mut Vec<u8>, limit: usize) -> Pull {
+    /// Events are numbered if there is a number to go on from.
+    pub(crate) fn pull(
+        &mut self,
+        framing: Framing,
+        numbers: &mut Option<EventId>,
+        buf: &mut Vec<u8>,
+        limit: usize,
+    ) -> Pull {
         if framing == Framing::Array {
             return self.pull_array(buf);
         }
@@ -110,7 +118,7 @@ impl Outbox {
             if buf.len() > start && buf.len() + frame.json.len() + framing.overhead() > limit {
                 return Pull::More;
             }
-            self.pull_front(framing, buf);
+            self.pull_front(framing, numbers, buf);
         }
         Pull::Wait
     }
@@ -119,7 +127,7 @@ impl Outbox {
         let mut open = b'[';
         while self.frames.front().is_some() {
             buf.push(open);
-            self.pull_front(Framing::Bare, buf);
+            self.pull_front(Framing::Bare, &mut None, buf);
             open = b',';
         }
         if open == b',' {
@@ -128,7 +136,7 @@ impl Outbox {
         Pull::Wait
     }
 
-    fn pull_front(&mut self, framing: Framing, buf: &mut Vec<u8>) {
+    fn pull_front(&mut self, framing: Framing, numbers: &mut Option<EventId>, buf: &mut Vec<u8>) {
         let Some(frame) = self.frames.pop_front() else { return };
         self.bytes -= frame.json.len();
         self.logs -= usize::from(frame.kind == FrameKind::Log);
@@ -138,7 +146,13 @@ impl Outbox {
             Framing::Bare | Framing::Array => buf.extend_from_slice(&frame.json),
             Framing::Lines => wire::lines::write(buf, &frame.json),
             Framing::Events if frame.kind == FrameKind::Comment => wire::sse::comment(buf, ""),
-            Framing::Events => wire::sse::event(buf, None, &frame.json),
+            Framing::Events => {
+                let id = numbers.as_mut().map(|last| {
+                    last.number += 1;
+                    last.to_string()
+                });
+                wire::sse::event(buf, id.as_deref(), &frame.json);
+            }
         }
     }
 
@@ -198,7 +212,7 @@ mod tests {
 
     fn lines(outbox: &mut Outbox) -> String {
         let mut buf = Vec::new();
-        assert_eq!(outbox.pull(Framing::Lines, &mut buf, usize::MAX), Pull::Wait);
+        assert_eq!(outbox.pull(Framing::Lines, &mut None, &mut buf, usize::MAX), Pull::Wait);
         assert_eq!(outbox.bytes(), 0);
         String::from_utf8(buf).unwrap()
     }
@@ -236,10 +250,10 @@ mod tests {
         let mut outbox =
             outbox(&[(FrameKind::Answer, "11111111"), (FrameKind::Answer, "2"), (FrameKind::Answer, "3")], 9);
         let mut buf = Vec::new();
-        assert_eq!(outbox.pull(Framing::Lines, &mut buf, 4), Pull::More);
+        assert_eq!(outbox.pull(Framing::Lines, &mut None, &mut buf, 4), Pull::More);
         assert_eq!(buf, b"11111111\n");
         buf.clear();
-        assert_eq!(outbox.pull(Framing::Lines, &mut buf, 4), Pull::Wait);
+        assert_eq!(outbox.pull(Framing::Lines, &mut None, &mut buf, 4), Pull::Wait);
         assert_eq!(buf, b"2\n3\n");
     }
 
@@ -247,7 +261,7 @@ mod tests {
     fn a_comment_breaks_a_silence_only() {
         let mut outbox = outbox(&[(FrameKind::Comment, ""), (FrameKind::Comment, ""), (FrameKind::Answer, "1")], 9);
         let mut buf = Vec::new();
-        let _ = outbox.pull(Framing::Events, &mut buf, usize::MAX);
+        let _ = outbox.pull(Framing::Events, &mut None, &mut buf, usize::MAX);
         assert_eq!(String::from_utf8(buf).unwrap(), ": \n\ndata: 1\n\n");
     }
 
@@ -262,7 +276,7 @@ mod tests {
     fn a_batch_is_answered_as_one_array_batch_2() {
         let mut outbox = outbox(&[(FrameKind::Answer, "1"), (FrameKind::Answer, "2")], 9);
         let mut buf = Vec::new();
-        let _ = outbox.pull(Framing::Array, &mut buf, 0);
+        let _ = outbox.pull(Framing::Array, &mut None, &mut buf, 0);
         assert_eq!(buf, b"[1,2]");
     }
 }

@@ -13,6 +13,9 @@ pub struct Policy {
     pub limits: Limits,
     /// What is bounded in time.
     pub timing: Timing,
+    /// Whether the driver keeps what it sent in an event log, so that it can resume the streams of legacy sessions. Then each
+    /// event carries an [`EventId`](crate::EventId) (HTTP-29). Off by default: an id promises a client that it can come back.
+    pub resumable: bool,
 }
 
 /// Bounds in number and size.

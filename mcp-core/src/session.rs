@@ -359,6 +359,12 @@ impl Session {
 
     fn expect(&mut self, stream: Stream) -> StreamId {
         let id = self.desk.streams.insert(stream);
+        if self.desk.endpoint.policy().resumable
+            && self.kind != SessionKind::Sessionless
+            && let Some(stream) = self.desk.streams.get_mut(id)
+        {
+            stream.number_events(id);
+        }
         self.desk.outputs.push(Output::Expect(id));
         id
     }

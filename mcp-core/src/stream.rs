@@ -13,7 +13,7 @@
 use alloc::vec::Vec;
 
 use crate::headers::Accept;
-use crate::machine::{CallId, Pull};
+use crate::machine::{CallId, EventId, Pull, StreamId};
 use crate::outbox::{FrameKind, Framing, Outbox};
 use crate::policy::Limits;
 use crate::reply::Reply;
@@ -26,6 +26,8 @@ pub(crate) struct Stream {
     accept: Accept,
     life: Life,
     outbox: Outbox,
+    /// The last event that was sent, where events carry ids.
+    numbers: Option<EventId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +89,12 @@ impl Stream {
     }
 
     fn new(accept: Accept, life: Life) -> Self {
-        Self { phase: Phase::Waiting, accept, life, outbox: Outbox::default() }
+        Self { phase: Phase::Waiting, accept, life, outbox: Outbox::default(), numbers: None }
+    }
+
+    /// From now on its events carry ids (HTTP-29).
+    pub(crate) fn number_events(&mut self, stream: StreamId) {
+        self.numbers = Some(EventId { stream, number: 0 });
     }
 
     /// Queues an answer. Returns the head of the stream if this is what opens it.
@@ -148,7 +155,7 @@ impl Stream {
         let Phase::Open(framing) = self.phase else {
             return if self.phase == Phase::Parked { Pull::End } else { Pull::Wait };
         };
-        match self.outbox.pull(framing, buf, limit) {
+        match self.outbox.pull(framing, &mut self.numbers, buf, limit) {
             Pull::Wait if self.is_settled() => Pull::End,
             pulled => pulled,
         }
@@ -203,7 +210,7 @@ impl Stream {
 
     /// Writes down a quiet stream: one byte, what it owes, and what it has dropped.
     pub(crate) fn save(&self, out: &mut Writer) {
-        let Self { phase, accept: Accept { json, events }, life, outbox } = self;
+        let Self { phase, accept: Accept { json, events }, life, outbox, numbers } = self;
         let phase = match phase {
             Phase::Waiting => 0,
             Phase::Parked => 1,
@@ -221,6 +228,10 @@ impl Stream {
             out.number(owed.into());
         }
         out.number(outbox.dropped_logs());
+        out.option(*numbers, |out, EventId { stream, number }| {
+            out.number(stream.0);
+            out.number(number);
+        });
     }
 
     pub(crate) fn load(from: &mut Reader<'_>) -> Option<Self> {
@@ -241,7 +252,9 @@ impl Stream {
             _ => return None,
         };
         let outbox = Outbox::drained(from.counter()?);
-        (byte >> 6 == 0).then_some(Self { phase, accept, life, outbox })
+        let numbers =
+            from.option(|from| Some(EventId { stream: StreamId(from.number()?), number: from.counter()? }))?;
+        (byte >> 6 == 0).then_some(Self { phase, accept, life, outbox, numbers })
     }
 
     /// Opens a stream that waits for nothing any more: the shape can be chosen by what is queued.

@@ -7,8 +7,8 @@ use mcp_core::policy::{Policy, Timing};
 use mcp_core::question::Question;
 use mcp_core::record::Recorder;
 use mcp_core::{
-    CallId, Caller, Change, Close, Endpoint, Event, Form, Input, Kind, Level, MachineId, Note, Outcome, Revision,
-    Scopes, Session, SessionId, Span, StreamId, Time, Timer,
+    CallId, Caller, Change, Close, Endpoint, Event, EventId, Form, Input, Kind, Level, MachineId, Note, Outcome,
+    Revision, Scopes, Session, SessionId, Span, StreamId, Time, Timer,
 };
 use serde_json::{Value, json};
 use testkit::{Script, fixture};
@@ -924,4 +924,41 @@ fn a_second_message_to_a_session_of_one_post_abandons_nothing_in_silence() {
     assert!(!script.closed && script.abandoned.is_empty());
     script.done(text("done"));
     assert!(script.closed);
+}
+
+#[test]
+fn events_carry_ids_of_their_stream_where_a_log_is_kept_and_only_there_http_29() {
+    let mut policy = Policy::default();
+    policy.resumable = true;
+    let mut script = with(policy);
+    script.open(Revision::V2025_11_25, &json!({}));
+    let (listening, _) = script.attach(&[("accept", "text/event-stream")]);
+    script.send(&call(1, true));
+    let calling = script.stream();
+    script.note(progress(1.0));
+    script.input(Input::Changed { catalog: fixture::catalog(), what: Change::Tools });
+    script.done(text("done"));
+    let ids = |text: &str| -> Vec<EventId> {
+        text.lines().filter_map(|line| line.strip_prefix("id: ")).map(|id| EventId::parse(id).unwrap()).collect()
+    };
+    let id = |stream, number| EventId { stream, number };
+    assert_eq!(ids(&script.sent(calling).text), [id(calling, 1), id(calling, 2)]);
+    assert_eq!(ids(&script.sent(listening).text), [id(listening, 1)], "comments have none");
+    assert_eq!(script.send(&fixture::request(2, "ping", &json!({}))).reply.unwrap().form, Form::Json);
+
+    let mut script = open();
+    script.send(&call(1, true));
+    let stream = script.stream();
+    script.note(progress(1.0));
+    script.done(text("done"));
+    assert!(!script.sent(stream).text.contains("id:"), "no log, no promise");
+}
+
+#[test]
+fn only_an_event_id_of_ours_is_read_as_one_http_29() {
+    let id = EventId { stream: StreamId(3), number: 17 };
+    assert_eq!((id.to_string().as_str(), EventId::parse("3-17")), ("3-17", Some(id)));
+    for foreign in ["", "3", "-", "3-", "-17", "03-17", "3-+17", "3-17 ", "a-b", "3-17-1", "99999999999999999999-1"] {
+        assert_eq!(EventId::parse(foreign), None, "{foreign}");
+    }
 }
