@@ -443,7 +443,9 @@ impl Machine for Session {
             Input::Detach { stream } => self.detach(stream),
             Input::Note { call, note } => self.desk.note(call, &note),
             Input::Done { ticket, outcome } => {
-                self.acted();
+                if self.desk.calls.redeem(&ticket).is_some() {
+                    self.acted();
+                }
                 self.desk.done(&ticket, outcome);
                 if self.is_spent() {
                     self.end();

@@ -962,3 +962,15 @@ fn only_an_event_id_of_ours_is_read_as_one_http_29() {
         assert_eq!(EventId::parse(foreign), None, "{foreign}");
     }
 }
+
+#[test]
+fn an_answer_that_comes_too_late_keeps_no_session_awake_n29() {
+    let mut script = open();
+    script.send(&call(1, false));
+    let (ticket, _) = script.calls.pop_front().unwrap();
+    script.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
+    let deadline = script.deadline();
+    script.now = script.now.after(Span::secs(30));
+    script.input(Input::Done { ticket, outcome: text("late") });
+    assert_eq!(script.deadline(), deadline);
+}
