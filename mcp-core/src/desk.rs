@@ -12,7 +12,7 @@ use crate::calls::{Admission, Asking, Calls, Phase, Slot};
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::legacy;
-use crate::machine::{CallId, Event, Gate, MachineId, Note, Outcome, Output, StreamId, Ticket};
+use crate::machine::{CallId, Change, Event, Gate, MachineId, Note, Outcome, Output, StreamId, Ticket};
 use crate::modern::Step;
 use crate::outbox::FrameKind;
 use crate::outputs::Outputs;
@@ -21,6 +21,7 @@ use crate::policy::Clock;
 use crate::question::{Question, Response, Resume};
 use crate::settle::{self, Settled};
 use crate::stream::Stream;
+use crate::streams::Streams;
 use crate::timers::{Timer, Timers};
 use crate::wire::{Id, Message, Param, write};
 use crate::{ask, question};
@@ -109,8 +110,41 @@ impl Desk {
         }
     }
 
+    /// A notification of the client's, in either era (BASE-7).
+    pub(crate) fn notification(&mut self, message: &Message) {
+        match (message.method(), &mut self.phase) {
+            ("notifications/cancelled", _) => self.cancel(message),
+            ("notifications/initialized", legacy::Phase::Ready(ready)) => {
+                if !core::mem::replace(&mut ready.initialized, true) {
+                    self.start_pinging();
+                }
+                self.tell();
+            }
+            _ => self.outputs.event(Event::Dropped("a notification that means nothing here")),
+        }
+    }
+
+    /// A list has changed. Whoever has not opened yet will list anew; who was not promised word of it gets none (LIFE-12).
+    pub(crate) fn changed(&mut self, what: Change) {
+        if let legacy::Phase::Ready(ready) = &mut self.phase
+            && self.endpoint.tools_list_changed()
+        {
+            ready.untold = Some(what);
+            self.tell();
+        }
+    }
+
+    /// Tells of a changed list, once, when there is somebody to tell: after `initialized` (LIFE-5), on one stream (HTTP-26).
+    pub(crate) fn tell(&mut self) {
+        let Some(stream) = self.streams.newest_listening() else { return };
+        let legacy::Phase::Ready(ready) = &mut self.phase else { return };
+        if let Some(what) = ready.untold.take_if(|_| ready.initialized) {
+            self.push(stream, FrameKind::ListChanged(what), settle::list_changed(what));
+        }
+    }
+
     /// The peer gives up a request of its own (CANC-2). On HTTP two may have the id, and both end.
-    pub(crate) fn cancel(&mut self, message: &Message) {
+    fn cancel(&mut self, message: &Message) {
         let id = message.param(Param::RequestId).and_then(|raw| Id::parse(raw, self.endpoint.limits().id));
         let Some(id) = id else { return self.outputs.event(Event::Dropped("a cancellation without a request id")) };
         let mut found = false;
@@ -197,7 +231,7 @@ impl Desk {
     }
 
     /// Begins to ping, if that is wanted.
-    pub(crate) fn start_pinging(&mut self) {
+    fn start_pinging(&mut self) {
         if let Some(span) = self.endpoint.timing().ping {
             let at = self.clock.now().after(span);
             self.timers.set(Timer::Ping, (at > self.clock.now()).then_some(at));
@@ -436,55 +470,5 @@ fn exists(question: &Question, revision: crate::Revision) -> bool {
         Question::Url { .. } => revision >= crate::Revision::V2025_11_25,
         Question::Sample { tools: true, .. } => revision >= crate::Revision::V2025_11_25,
         Question::Sample { tools: false, .. } | Question::Roots => true,
-    }
-}
-
-/// The streams of a session, oldest first, and the counter of their ids.
-#[derive(Debug, Default)]
-pub(crate) struct Streams {
-    streams: Vec<(StreamId, Stream)>,
-    next: u64,
-}
-
-impl Streams {
-    /// Takes a stream in under a new id; the first is [`StreamId::ONLY`].
-    pub(crate) fn insert(&mut self, stream: Stream) -> StreamId {
-        let id = StreamId(self.next);
-        self.next += 1;
-        self.streams.push((id, stream));
-        id
-    }
-
-    pub(crate) fn get(&self, id: StreamId) -> Option<&Stream> {
-        self.streams.iter().find(|(name, _)| *name == id).map(|(_, stream)| stream)
-    }
-
-    pub(crate) fn get_mut(&mut self, id: StreamId) -> Option<&mut Stream> {
-        self.streams.iter_mut().find(|(name, _)| *name == id).map(|(_, stream)| stream)
-    }
-
-    pub(crate) fn remove(&mut self, id: StreamId) {
-        self.streams.retain(|(name, _)| *name != id);
-        if self.streams.is_empty() {
-            // An idle session keeps no room for the streams that it once had.
-            self.streams = Vec::new();
-        }
-    }
-
-    /// Where messages go that belong to no request: one stream, the newest (HTTP-26).
-    pub(crate) fn newest_listening(&self) -> Option<StreamId> {
-        self.streams.iter().rev().find(|(_, stream)| stream.is_listening()).map(|(id, _)| *id)
-    }
-
-    pub(crate) fn listening(&self) -> usize {
-        self.streams.iter().filter(|(_, stream)| stream.is_listening()).count()
-    }
-
-    pub(crate) fn ids(&self) -> Vec<StreamId> {
-        self.streams.iter().map(|(id, _)| *id).collect()
-    }
-
-    fn bytes(&self) -> usize {
-        self.streams.iter().map(|(_, stream)| stream.outbox().bytes()).sum()
     }
 }

@@ -14,7 +14,7 @@ use crate::answer::{Answer, ToolAnswer};
 use crate::calls::{Admission, Slot};
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
-use crate::machine::{Kind, Level, Outcome, StreamId};
+use crate::machine::{Change, Kind, Level, Outcome, StreamId};
 use crate::modern::{self, Court, Step};
 use crate::peer::{Peer, Revision};
 use crate::settle::{self, Settled};
@@ -39,6 +39,8 @@ pub(crate) struct Ready {
     pub(crate) level: Level,
     /// Whether `notifications/initialized` has come: list changes wait for it (LIFE-5).
     pub(crate) initialized: bool,
+    /// What the client has not been told of the catalogue.
+    pub(crate) untold: Option<Change>,
 }
 
 /// Until the client sets one, logs from this level on are sent: the server's choice (LOG-2).
@@ -48,7 +50,7 @@ impl Phase {
     /// A conversation whose revision is known without a handshake (session-less HTTP, rows 14 and 15 of 2.4).
     pub(crate) fn assumed(revision: Revision) -> Self {
         let peer = Peer { revision, capabilities: crate::Capabilities::none(), info: None };
-        Self::Ready(Ready { peer: Arc::new(peer), level: DEFAULT_LEVEL, initialized: true })
+        Self::Ready(Ready { peer: Arc::new(peer), level: DEFAULT_LEVEL, initialized: true, untold: None })
     }
 
     pub(crate) const fn ready(&self) -> Option<&Ready> {
@@ -71,7 +73,8 @@ pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id) -> Result<Ste
         ("initialize", Phase::Opening) => {
             let peer = handshake(message, endpoint)?;
             let result = endpoint.initialize_result(peer.revision).clone();
-            *phase = Phase::Ready(Ready { peer: Arc::new(peer), level: DEFAULT_LEVEL, initialized: false });
+            *phase =
+                Phase::Ready(Ready { peer: Arc::new(peer), level: DEFAULT_LEVEL, initialized: false, untold: None });
             Ok(Step::Answer(modern::answer(id, &result)))
         }
         ("initialize", _) => Err(Fault::invalid_request("The session is initialized already: `initialize` comes once")),

@@ -142,6 +142,7 @@ mod session;
 mod settle;
 pub mod snapshot;
 mod stream;
+mod streams;
 mod time;
 mod timers;
 pub mod wire;

@@ -16,12 +16,11 @@ use crate::desk::Desk;
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::legacy::{self, Phase};
-use crate::machine::{Change, Close, Event, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
+use crate::machine::{Close, Event, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
 use crate::modern::{self, Court};
-use crate::outbox::FrameKind;
 use crate::peer::{Caller, Era};
 use crate::policy::Clock;
-use crate::session::{list_changed, refuse_batch};
+use crate::session::refuse_batch;
 use crate::settle;
 use crate::stream::Stream;
 use crate::time::Time;
@@ -37,8 +36,6 @@ use crate::{Peer, View};
 pub struct Pipe {
     desk: Desk,
     life: Life,
-    /// What the legacy client has not been told of the catalogue.
-    untold: Option<Change>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +60,7 @@ impl Pipe {
         let mut desk = Desk::new(machine, endpoint, Clock::new(now), Phase::Opening);
         let only = desk.streams.insert(Stream::lines());
         debug_assert_eq!(only, StreamId::ONLY);
-        Self { desk, life: Life::Live, untold: None }
+        Self { desk, life: Life::Live }
     }
 
     /// The other end of the legacy conversation, once its handshake was made.
@@ -75,7 +72,10 @@ impl Pipe {
     fn message(&mut self, message: Message, sender: Sender<'_>) {
         match message.shape() {
             Shape::Request => self.request(&message, sender),
-            Shape::Notification => self.notification(&message),
+            Shape::Notification => {
+                self.desk.notification(&message);
+                self.settle();
+            }
             Shape::Response => {
                 if !self.desk.response(&message) {
                     self.desk.outputs.event(Event::Dropped("an answer that nobody waits for"));
@@ -117,22 +117,6 @@ impl Pipe {
         }
     }
 
-    fn notification(&mut self, message: &Message) {
-        match (message.method(), &mut self.desk.phase) {
-            ("notifications/cancelled", _) => {
-                self.desk.cancel(message);
-                self.settle();
-            }
-            ("notifications/initialized", Phase::Ready(ready)) => {
-                if !core::mem::replace(&mut ready.initialized, true) {
-                    self.desk.start_pinging();
-                }
-                self.tell();
-            }
-            _ => self.desk.outputs.event(Event::Dropped("a notification that means nothing here")),
-        }
-    }
-
     fn batch(&mut self, message: Message, sender: Sender<'_>) {
         let members = message.into_batch();
         if let Some(fault) = refuse_batch(&members, self.peer().map(|peer| peer.revision)) {
@@ -157,13 +141,6 @@ impl Pipe {
     fn refuse(&mut self, id: Option<&Id>, fault: Fault) {
         self.desk.answer(StreamId::ONLY, settle::error(id, &fault), fault.status());
         self.desk.outputs.event(Event::Refused(fault));
-    }
-
-    fn tell(&mut self) {
-        let initialized = self.desk.phase.ready().is_some_and(|ready| ready.initialized);
-        let (Some(what), true) = (self.untold, initialized) else { return };
-        self.untold = None;
-        self.desk.push(StreamId::ONLY, FrameKind::ListChanged(what), list_changed(what));
     }
 
     fn tick(&mut self) {
@@ -226,13 +203,7 @@ impl Machine for Pipe {
                 self.desk.done(&ticket, outcome);
                 self.settle();
             }
-            // Whoever has not opened yet will list anew; who was not promised word of changes gets none (LIFE-12).
-            Input::Changed { what, .. }
-                if self.life == Life::Live && self.peer().is_some() && self.desk.endpoint.tools_list_changed() =>
-            {
-                self.untold = Some(what);
-                self.tell();
-            }
+            Input::Changed { what, .. } if self.life == Life::Live => self.desk.changed(what),
             Input::Tick => self.tick(),
             Input::Detach { .. } if self.life != Life::Closed => self.close(Close::Peer),
             Input::Close(why) if self.life != Life::Closed => self.close(why),

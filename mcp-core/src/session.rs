@@ -11,9 +11,8 @@ use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::headers::{Accept, Field, Head};
 use crate::legacy::{self, Phase};
-use crate::machine::{Change, Close, Event, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
+use crate::machine::{Close, Event, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
 use crate::modern::Court;
-use crate::outbox::FrameKind;
 use crate::peer::{Caller, Era, Principal, Revision};
 use crate::policy::Clock;
 use crate::reply::Reply;
@@ -23,7 +22,7 @@ use crate::settle;
 use crate::stream::Stream;
 use crate::time::Time;
 use crate::timers::Timer;
-use crate::wire::{Id, Message, Shape, Unread, write};
+use crate::wire::{Id, Message, Shape, Unread};
 use crate::{Peer, View};
 
 mod snapshot;
@@ -35,8 +34,6 @@ pub struct Session {
     kind: SessionKind,
     /// Who opened it; for anyone else it does not exist (HTTP-21).
     principal: Option<Principal>,
-    /// What the client has not been told of the catalogue.
-    untold: Option<Change>,
     /// The last time that the client or a call did something.
     active: Time,
     /// Whether it was said, since then, that the session may sleep.
@@ -77,7 +74,7 @@ impl Session {
 
     fn with_kind(machine: MachineId, endpoint: Arc<Endpoint>, kind: SessionKind, phase: Phase, now: Time) -> Self {
         let desk = Desk::new(machine, endpoint, Clock::new(now), phase);
-        Self { desk, kind, principal: None, untold: None, active: now, drowsy: false }
+        Self { desk, kind, principal: None, active: now, drowsy: false }
     }
 
     /// Whether the caller is who opened the session. For anyone else it does not exist (HTTP-21).
@@ -108,7 +105,7 @@ impl Session {
             Shape::Request => self.request(&message, sender),
             Shape::Notification => {
                 self.accepted();
-                self.notification(&message);
+                self.desk.notification(&message);
             }
             Shape::Response => {
                 self.accepted();
@@ -156,19 +153,6 @@ impl Session {
         }
     }
 
-    fn notification(&mut self, message: &Message) {
-        match (message.method(), &mut self.desk.phase) {
-            ("notifications/cancelled", Phase::Ready(_)) => self.desk.cancel(message),
-            ("notifications/initialized", Phase::Ready(ready)) => {
-                if !core::mem::replace(&mut ready.initialized, true) {
-                    self.desk.start_pinging();
-                }
-                self.tell();
-            }
-            _ => self.desk.outputs.event(Event::Dropped("a notification that means nothing here")),
-        }
-    }
-
     fn response(&mut self, message: &Message) {
         if !self.desk.response(message) {
             self.desk.outputs.event(Event::Dropped("an answer that nobody waits for"));
@@ -194,7 +178,7 @@ impl Session {
             match (member, stream) {
                 (Ok(message), stream) => match message.shape() {
                     Shape::Request => stream.into_iter().for_each(|stream| self.admit(&message, sender, stream)),
-                    Shape::Notification => self.notification(&message),
+                    Shape::Notification => self.desk.notification(&message),
                     Shape::Response => self.response(&message),
                     Shape::Batch => {}
                 },
@@ -226,7 +210,7 @@ impl Session {
             self.desk.outputs.opened(stream, Some(Reply::EVENTS));
             self.desk.outputs.ready(stream);
             self.desk.rearm(stream);
-            return self.tell();
+            return self.desk.tell();
         };
         let (reply, body) = route::refusal(None, &fault);
         self.reply(reply, body);
@@ -244,23 +228,6 @@ impl Session {
             // Nothing of it could ever be read again.
             self.close(Close::Peer);
         }
-    }
-
-    fn changed(&mut self, what: Change) {
-        // Whoever has not opened yet will list anew; who was not promised word of changes gets none (LIFE-12).
-        if self.desk.phase.ready().is_some() && self.desk.endpoint.tools_list_changed() {
-            self.untold = Some(what);
-            self.tell();
-        }
-    }
-
-    /// Tells of a changed list, once, when there is somebody to tell: after `initialized` (LIFE-5), on one stream (HTTP-26).
-    fn tell(&mut self) {
-        let initialized = self.desk.phase.ready().is_some_and(|ready| ready.initialized);
-        let stream = self.desk.streams.newest_listening();
-        let (Some(what), true, Some(stream)) = (self.untold, initialized, stream) else { return };
-        self.untold = None;
-        self.desk.push(stream, FrameKind::ListChanged(what), list_changed(what));
     }
 
     fn tick(&mut self) {
@@ -415,19 +382,6 @@ pub(crate) fn refuse_batch(members: &[Result<Message, Unread>], revision: Option
     twice.then(|| Fault::invalid_request("Two requests of the batch have the same id"))
 }
 
-/// A `list_changed` notification (TOOL-16).
-pub(crate) fn list_changed(what: Change) -> Vec<u8> {
-    let mut out = Vec::with_capacity(96);
-    write::notification_open(
-        &mut out,
-        match what {
-            Change::Tools => "notifications/tools/list_changed",
-        },
-    );
-    out.extend_from_slice(b"{}}");
-    out
-}
-
 impl sealed::Sealed for Session {}
 
 impl Machine for Session {
@@ -451,7 +405,7 @@ impl Machine for Session {
                     self.end();
                 }
             }
-            Input::Changed { what, .. } => self.changed(what),
+            Input::Changed { what, .. } => self.desk.changed(what),
             Input::Tick => self.tick(),
             Input::Close(why) => self.close(why),
         }

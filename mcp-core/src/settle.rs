@@ -11,7 +11,7 @@ use crate::calls::Slot;
 use crate::encode;
 use crate::endpoint::Endpoint;
 use crate::fault::{Code, Fault};
-use crate::machine::{Kind, Note, Outcome};
+use crate::machine::{Change, Kind, Note, Outcome};
 use crate::peer::Era;
 use crate::question::{Question, Resume};
 use crate::time::Time;
@@ -100,6 +100,19 @@ pub(crate) fn log(note: &Note) -> Option<Vec<u8>> {
     }
     out.extend_from_slice(b"}}");
     Some(out)
+}
+
+/// A `list_changed` notification (TOOL-16).
+pub(crate) fn list_changed(what: Change) -> Vec<u8> {
+    let mut out = Vec::with_capacity(96);
+    write::notification_open(
+        &mut out,
+        match what {
+            Change::Tools => "notifications/tools/list_changed",
+        },
+    );
+    out.extend_from_slice(b"{}}");
+    out
 }
 
 fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>, Fault> {

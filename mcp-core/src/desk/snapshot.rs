@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use super::{Desk, Streams};
+use super::Desk;
 use crate::calls::{Calls, Phase};
 use crate::endpoint::Endpoint;
 use crate::legacy::{self, Ready};
@@ -11,13 +11,13 @@ use crate::outputs::Outputs;
 use crate::peer::Principal;
 use crate::policy::Clock;
 use crate::snapshot::{Reader, Writer};
-use crate::stream::Stream;
+use crate::streams::Streams;
 use crate::timers::Timers;
 
 impl Desk {
     /// Whether nobody has to come back to it: no call runs, nothing waits to be taken or sent.
     pub(crate) fn is_quiet(&self) -> bool {
-        let unsent = || self.streams.streams.iter().any(|(_, stream)| !stream.is_quiet());
+        let unsent = || !self.streams.are_quiet();
         self.can_ask && self.outputs.is_empty() && !self.calls.any_running() && !unsent()
     }
 
@@ -58,7 +58,7 @@ impl Desk {
         let next_question = from.counter().filter(|next| *next > 0)?;
         let pinged = from.option(|from| Some((from.number()?, StreamId(from.number()?))))?;
         // Nothing that will be minted may have the name of something that lives.
-        let minted = |question: u64, stream: StreamId| question < next_question && stream.0 < streams.next;
+        let minted = |question: u64, stream: StreamId| question < next_question && streams.minted(stream);
         let sound = calls.iter().all(|slot| match &slot.phase {
             Phase::Asking(asking) => asking.open.iter().all(|(id, _)| minted(*id, slot.stream)),
             Phase::Running => false,
@@ -68,25 +68,5 @@ impl Desk {
         }
         let (phase, outputs) = (legacy::Phase::Ready(ready), Outputs::default());
         Some(Self { endpoint, clock, phase, calls, streams, timers, outputs, can_ask: true, next_question, pinged })
-    }
-}
-
-impl Streams {
-    fn save(&self, out: &mut Writer) {
-        let Self { streams, next } = self;
-        out.number(*next);
-        out.length(streams.len());
-        for (id, stream) in streams {
-            out.number(id.0);
-            stream.save(out);
-        }
-    }
-
-    fn load(from: &mut Reader<'_>) -> Option<Self> {
-        let next = from.counter()?;
-        let streams = from.list(3, |from| Some((StreamId(from.number()?), Stream::load(from)?)))?;
-        let in_order = streams.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        let known = streams.last().is_none_or(|(last, _)| last.0 < next);
-        (in_order && known).then_some(Self { streams, next })
     }
 }

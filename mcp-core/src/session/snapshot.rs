@@ -58,8 +58,8 @@ impl Session {
     }
 
     fn save(&self, id: SessionId, ready: &Ready, out: &mut Writer) {
-        let Self { desk, kind: _, principal, untold, active, drowsy } = self;
-        let Ready { peer, level, initialized } = ready;
+        let Self { desk, kind: _, principal, active, drowsy } = self;
+        let Ready { peer, level, initialized, untold } = ready;
         out.raw(&id.bytes());
         out.option(principal.as_ref(), |out, principal| out.text(principal.as_str()));
         peer.save(out);
@@ -83,8 +83,8 @@ impl Session {
         let active = from.time()?;
         let mut clock = Clock::new(active.after(Span(from.number()?)));
         clock.advance(now);
-        let ready = Ready { peer: Arc::new(peer), level, initialized };
+        let ready = Ready { peer: Arc::new(peer), level, initialized, untold };
         let desk = Desk::load(from, endpoint, clock, ready, principal.as_ref())?;
-        Some(Self { desk, kind, principal, untold, active, drowsy })
+        Some(Self { desk, kind, principal, active, drowsy })
     }
 }

@@ -1,0 +1,85 @@
+//! The streams of a session or pipe.
+
+use alloc::vec::Vec;
+
+use crate::machine::StreamId;
+use crate::snapshot::{Reader, Writer};
+use crate::stream::Stream;
+
+/// The streams of a session, oldest first, and the counter of their ids.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    streams: Vec<(StreamId, Stream)>,
+    next: u64,
+}
+
+impl Streams {
+    /// Takes a stream in under a new id; the first is [`StreamId::ONLY`].
+    pub(crate) fn insert(&mut self, stream: Stream) -> StreamId {
+        let id = StreamId(self.next);
+        self.next += 1;
+        self.streams.push((id, stream));
+        id
+    }
+
+    pub(crate) fn get(&self, id: StreamId) -> Option<&Stream> {
+        self.streams.iter().find(|(name, _)| *name == id).map(|(_, stream)| stream)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: StreamId) -> Option<&mut Stream> {
+        self.streams.iter_mut().find(|(name, _)| *name == id).map(|(_, stream)| stream)
+    }
+
+    pub(crate) fn remove(&mut self, id: StreamId) {
+        self.streams.retain(|(name, _)| *name != id);
+        if self.streams.is_empty() {
+            // An idle session keeps no room for the streams that it once had.
+            self.streams = Vec::new();
+        }
+    }
+
+    /// Where messages go that belong to no request: one stream, the newest (HTTP-26).
+    pub(crate) fn newest_listening(&self) -> Option<StreamId> {
+        self.streams.iter().rev().find(|(_, stream)| stream.is_listening()).map(|(id, _)| *id)
+    }
+
+    pub(crate) fn listening(&self) -> usize {
+        self.streams.iter().filter(|(_, stream)| stream.is_listening()).count()
+    }
+
+    pub(crate) fn ids(&self) -> Vec<StreamId> {
+        self.streams.iter().map(|(id, _)| *id).collect()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.streams.iter().map(|(_, stream)| stream.outbox().bytes()).sum()
+    }
+
+    /// Whether nothing waits to be pulled from any of them.
+    pub(crate) fn are_quiet(&self) -> bool {
+        self.streams.iter().all(|(_, stream)| stream.is_quiet())
+    }
+
+    /// Whether an id was given out.
+    pub(crate) const fn minted(&self, id: StreamId) -> bool {
+        id.0 < self.next
+    }
+
+    pub(crate) fn save(&self, out: &mut Writer) {
+        let Self { streams, next } = self;
+        out.number(*next);
+        out.length(streams.len());
+        for (id, stream) in streams {
+            out.number(id.0);
+            stream.save(out);
+        }
+    }
+
+    pub(crate) fn load(from: &mut Reader<'_>) -> Option<Self> {
+        let next = from.counter()?;
+        let streams = from.list(3, |from| Some((StreamId(from.number()?), Stream::load(from)?)))?;
+        let in_order = streams.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let known = streams.last().is_none_or(|(last, _)| last.0 < next);
+        (in_order && known).then_some(Self { streams, next })
+    }
+}
