@@ -5,7 +5,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -139,8 +139,11 @@ impl Pipe {
         self.response(id)
     }
 
-    /// Whether nothing was to come: the next thing is the answer to a ping.
+    /// Whether nothing was to come: the next thing is the answer to a ping, or the end once the input has ended.
     pub(crate) fn is_silent(&mut self) -> bool {
+        if self.writer.is_none() {
+            return self.lines.recv_timeout(SOON) == Err(RecvTimeoutError::Disconnected);
+        }
         let ping = self.request("ping", json!({}));
         self.next() == json!({"jsonrpc": "2.0", "id": ping, "result": {}})
     }
