@@ -193,7 +193,7 @@ impl Clock {
     }
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the test includes this file and calls `serve`")]
 fn main() -> io::Result<()> {
     serve(io::stdin(), io::stdout().lock())
 }

@@ -343,3 +343,28 @@ fn quote(value: &Value) -> String {
         scalar => reflect(&scalar.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn alternatives_within_alternatives_are_explained_in_bounded_steps() {
+        // Three ways to read each of 60 levels: without `STEPS` this would look at 3^60 schemas, and never end.
+        let list = json!({"type": "array", "items": {"$ref": "#/$defs/Nested"}});
+        let form = |more: &str| json!({"type": "object", "properties": {"a": list, more: {"type": "boolean"}}, "required": ["a"]});
+        let schema = json!({
+            "$ref": "#/$defs/Nested",
+            "$defs": {"Nested": {"anyOf": [{"type": "boolean"}, form("b"), form("c"), form("d")]}},
+        });
+        let mut value = json!(1);
+        for _ in 0..60 {
+            value = json!({"a": [value]});
+        }
+        let found = violations(&schema, &value);
+        assert!(found.len() <= KEPT);
+        assert!(report("t", &found).len() < 20_000);
+    }
+}
