@@ -23,7 +23,7 @@ pub trait Arguments: Sized + Send + 'static {
 
     /// Reads them; the error is the first that was met.
     #[doc(hidden)]
-    fn read(sent: &[u8]) -> Result<Self, serde_json::Error>;
+    fn read(given: &Given) -> Result<Self, serde_json::Error>;
 
     /// Where reading fails, and why.
     #[doc(hidden)]
@@ -35,8 +35,11 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Arguments for T {
         schema::input::<T>()
     }
 
-    fn read(sent: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(sent)
+    fn read(given: &Given) -> Result<Self, serde_json::Error> {
+        match given {
+            Given::AsSent(sent) => serde_json::from_slice(sent),
+            Given::Changed(value) => T::deserialize(value),
+        }
     }
 
     fn locate(sent: &[u8]) -> Option<(String, String)> {
@@ -47,6 +50,56 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Arguments for T {
         };
         Some((path, error.inner().to_string()))
     }
+}
+
+/// All arguments of a tool, as one value: the last parameter, where it should be told apart from the others at a glance. In a
+/// function with [`#[tool]`](macro@crate::tool), whose other parameters are an argument each, it takes them all instead.
+///
+/// ```
+/// use mcp_server::{Args, Arguments, Server, tool};
+///
+/// #[derive(Arguments)]
+/// struct Search {
+///     /// What to look for
+///     query: String,
+///     #[arg(default = 10, min = 1, max = 100)]
+///     limit: u32,
+/// }
+///
+/// /// Searches.
+/// #[tool]
+/// fn search(Args(search): Args<Search>) -> String {
+///     format!("{} hits for {}", search.limit, search.query)
+/// }
+///
+/// Server::new("my-app", "1.0.0").tool(search).build()?;
+/// # Ok::<(), mcp_server::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Args<T>(pub T);
+
+impl<T: Arguments> Arguments for Args<T> {
+    fn schema() -> Value {
+        T::schema()
+    }
+
+    fn read(given: &Given) -> Result<Self, serde_json::Error> {
+        T::read(given).map(Self)
+    }
+
+    fn locate(sent: &[u8]) -> Option<(String, String)> {
+        T::locate(sent)
+    }
+}
+
+/// What was sent, once it is known to be right.
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Given {
+    /// As it came: JSON text of an object.
+    AsSent(Bytes),
+    /// With what the schema adds or turns into the type that it asks for.
+    Changed(Value),
 }
 
 /// The answer to arguments that the tool's type refused: everything that is wrong, so that one more try is enough (TOOL-9).

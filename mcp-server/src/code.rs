@@ -8,43 +8,52 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mcp_core::Outcome;
+use bytes::Bytes;
 use mcp_core::answer::{Answer, ToolAnswer};
-use mcp_core::drive::Running;
+use mcp_core::drive::{Link, Running};
 use mcp_core::fault::Fault;
+use mcp_core::{Call, Outcome};
 use pin_project_lite::pin_project;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::answer::{IntoAnswer, ToolError};
-use crate::arguments::{self, Arguments};
+use crate::answer::IntoAnswer;
+use crate::arguments::{self, Arguments, Given};
+use crate::cancel::AtEnd;
 use crate::check;
 use crate::ctx::Ctx;
+use crate::extract::{Extract, Needs, States};
 use crate::schema;
+use crate::tool_error::ToolError;
 use crate::validate::Validator;
 
-/// The code of a tool: a closure or function that takes nothing, the arguments, the [`Ctx`], or both, and returns what
-/// [`IntoAnswer`] knows, at once or as a future.
+/// The code of a tool: a closure or function that takes up to eight [extractors](Extract), then at most one value with all the
+/// [arguments](Arguments), and returns what [`IntoAnswer`] knows, at once or as a future.
 ///
-/// The type of a closure's arguments must be written out, as in `|args: Echo|`. It derives `serde::Deserialize` and
-/// `schemars::JsonSchema`, and owns its data: `String`, not `&str`.
+/// The type of a closure's arguments must be written out, as in `|args: Echo|`. It derives [`Arguments`](derive@crate::Arguments), or
+/// `serde::Deserialize` and `schemars::JsonSchema`, and owns its data: `String`, not `&str`.
 ///
 /// `M` says which of these it is, and is always inferred.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the code of a tool",
     label = "takes or returns something that a tool cannot",
-    note = "it takes nothing, `(arguments)`, `(Ctx)` or `(Ctx, arguments)`: `Ctx` comes first and by value; name the types, as in `|arguments: Echo|`",
-    note = "arguments are a type that owns its data and derives `serde::Deserialize` and `schemars::JsonSchema`",
+    note = "it takes extractors by value (`Ctx`, `State<T>`, `Caller`, `Progress`, `Log`, `Cancelled`, at most eight), then its arguments, last; name the types, as in `|arguments: Echo|`",
+    note = "arguments are a type that owns its data and derives `mcp_server::Arguments`, or `serde::Deserialize` and `schemars::JsonSchema`",
     note = "schemars must be of version 1, the same that this library uses: it is `mcp_server::schemars`",
     note = "it returns text, a number, `()`, content, a type of your own wrapped as `Json(value)`, or a `Result` of these",
-    note = "the error in a `Result` must implement `std::fmt::Display`, or be `ToolError`",
+    note = "the error in a `Result` is a text, which the model reads, or `ToolError`, into which `?` turns any other and hides it",
     note = "`run` also takes code that returns a `Send` future of these, such as an `async` function; `run_blocking` does not"
 )]
 pub trait ToolFn<M>: Send + Sync + 'static {
+    /// The schema of its arguments.
     #[doc(hidden)]
     fn input() -> Value;
 
+    /// The schema of its structured result.
     #[doc(hidden)]
     fn output() -> Option<Value>;
+
+    #[doc(hidden)]
+    fn needs(needs: &mut Needs);
 
     #[doc(hidden)]
     fn into_code(self, place: Place) -> Code;
@@ -57,6 +66,14 @@ pub struct Plain<M>(std::marker::PhantomData<M>);
 /// Marks code that returns a future.
 #[derive(Debug)]
 pub struct Later<M>(std::marker::PhantomData<M>);
+
+/// Marks code whose parameters are extractors alone.
+#[derive(Debug)]
+pub struct Bare<M>(std::marker::PhantomData<M>);
+
+/// Marks code whose last parameter takes the arguments.
+#[derive(Debug)]
+pub struct Full<M>(std::marker::PhantomData<M>);
 
 /// Where plain code runs.
 #[doc(hidden)]
@@ -73,10 +90,10 @@ pub enum Place {
 #[doc(hidden)]
 pub struct Code(Box<Erased>);
 
-type Erased = dyn Fn(Ctx, &Arc<Entry>) -> Running + Send + Sync;
+type Erased = dyn Fn(Ctx, Given, &Arc<Entry>) -> Running + Send + Sync;
 
 impl Code {
-    fn new(run: impl Fn(Ctx, &Arc<Entry>) -> Running + Send + Sync + 'static) -> Self {
+    fn new(run: impl Fn(Ctx, Given, &Arc<Entry>) -> Running + Send + Sync + 'static) -> Self {
         Self(Box::new(run))
     }
 }
@@ -97,43 +114,50 @@ pub(crate) struct Entry {
     pub(crate) input: Option<Validator>,
     /// For an output schema given as data: what enforces it.
     pub(crate) output: Option<Validator>,
-    /// Whether it takes an empty object only.
-    pub(crate) nothing: bool,
+    pub(crate) tags: Map<String, Value>,
+    pub(crate) states: Arc<States>,
+    /// Whether the code may want to hear of the call's end.
+    pub(crate) cancelling: bool,
     pub(crate) code: Code,
 }
 
 impl Entry {
-    pub(crate) fn new(
-        name: &str,
-        schema: Value,
-        input: Option<Validator>,
-        output: Option<Validator>,
-        code: Code,
-    ) -> Self {
-        let nothing = input.is_none() && schema::is_nothing(&schema);
-        Self { name: name.into(), schema, input, output, nothing, code }
-    }
-
     /// Runs the code once, as far as it goes without waiting.
-    pub(crate) fn call(self: &Arc<Self>, ctx: Ctx) -> Running {
-        contain(|| match self.refused(&ctx) {
-            Some(answer) => complete(answer),
-            None => (self.code.0)(ctx, self),
+    pub(crate) fn call(self: &Arc<Self>, call: Call, link: Link) -> Running {
+        contain(|| {
+            let ctx = Ctx::new(call, link, self);
+            match self.judge(ctx.arguments()) {
+                Ok(given) => (self.code.0)(ctx, given, self),
+                Err(answer) => complete(answer),
+            }
         })
         .unwrap_or_else(|panic| Running::Done(self.panicked(&*panic)))
     }
 
-    /// The answer to arguments that the published schema does not let in, for what no type enforces.
-    fn refused(&self, ctx: &Ctx) -> Option<ToolAnswer> {
-        if self.nothing {
-            return arguments::not_nothing(&self.name, &self.schema, ctx.arguments());
+    /// The arguments as the code may read them, or the answer to arguments that the published schema does not let in.
+    fn judge(&self, sent: &Bytes) -> Result<Given, ToolAnswer> {
+        if schema::is_nothing(&self.schema) && self.input.is_none() {
+            return arguments::not_nothing(&self.name, &self.schema, sent).map_or(Ok(Given::AsSent(sent.clone())), Err);
         }
-        let validator = self.input.as_ref()?;
-        let found = match serde_json::from_slice(ctx.arguments()) {
+        let Some(validator) = &self.input else { return Ok(Given::AsSent(sent.clone())) };
+        let found = match serde_json::from_slice(sent) {
             Ok(value) => validator.violations(&value),
             Err(error) => vec![check::Violation { path: String::new(), fault: check::clean(&error.to_string()) }],
         };
-        (!found.is_empty()).then(|| ToolAnswer::error(check::report(&self.name, &found)))
+        if found.is_empty() {
+            Ok(Given::AsSent(sent.clone()))
+        } else {
+            Err(ToolAnswer::error(check::report(&self.name, &found)))
+        }
+    }
+
+    /// What the code takes, or why it is not entered.
+    fn read<A: Arguments>(&self, given: &Given, ctx: &Ctx) -> Result<A, Running> {
+        A::read(given).map_err(|_| complete(arguments::refused::<A>(&self.name, &self.schema, ctx.arguments())))
+    }
+
+    fn extract<E: Extract>(&self, ctx: &Ctx) -> Result<E, Running> {
+        E::extract(ctx).map_err(|error| Running::Done(self.settle(Err(error))))
     }
 
     fn settle(&self, result: Result<ToolAnswer, ToolError>) -> Outcome {
@@ -174,16 +198,16 @@ impl Entry {
         Running::Done(self.settle(result.into_answer()))
     }
 
-    fn later<F>(self: &Arc<Self>, future: F) -> Running
+    fn later<F>(self: &Arc<Self>, end: AtEnd, future: F) -> Running
     where
         F: Future<Output: IntoAnswer> + Send + 'static,
     {
-        Running::Later(Box::pin(Contained { future: Some(future), entry: Arc::clone(self) }))
+        Running::Later(Box::pin(Contained { future: Some(future), entry: Arc::clone(self), end }))
     }
 
     /// Runs plain code elsewhere. Once it has begun it cannot be dropped, only asked to stop ([`Ctx::is_cancelled`]).
     #[cfg(feature = "tokio")]
-    fn on_pool<R: IntoAnswer>(self: &Arc<Self>, run: impl FnOnce() -> R + Send + 'static) -> Running {
+    fn on_pool<R: IntoAnswer>(self: &Arc<Self>, end: AtEnd, run: impl FnOnce() -> R + Send + 'static) -> Running {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             tracing::error!(
                 tool = &*self.name,
@@ -195,7 +219,7 @@ impl Entry {
         let task = runtime.spawn_blocking(move || {
             contain(|| entry.settle(run().into_answer())).unwrap_or_else(|panic| entry.panicked(&*panic))
         });
-        Running::Later(Box::pin(OnPool(task)))
+        Running::Later(Box::pin(OnPool { task, end }))
     }
 }
 
@@ -214,6 +238,7 @@ pin_project! {
         #[pin]
         future: Option<F>,
         entry: Arc<Entry>,
+        end: AtEnd,
     }
 
     impl<F> PinnedDrop for Contained<F> {
@@ -250,7 +275,11 @@ impl<F: Future<Output: IntoAnswer>> Future for Contained<F> {
 
 /// A task on the pool. Dropped before a thread took it up, it never runs.
 #[cfg(feature = "tokio")]
-struct OnPool(tokio::task::JoinHandle<Outcome>);
+struct OnPool {
+    task: tokio::task::JoinHandle<Outcome>,
+    #[allow(dead_code, reason = "it acts when it is dropped")]
+    end: AtEnd,
+}
 
 #[cfg(feature = "tokio")]
 impl Future for OnPool {
@@ -259,86 +288,105 @@ impl Future for OnPool {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         // Panics are contained in the task, so what ends it early is the end of its runtime.
         let ended = || Outcome::Fail(Fault::internal("Internal error: the server is shutting down"));
-        Pin::new(&mut self.0).poll(cx).map(|joined| joined.unwrap_or_else(|_| ended()))
+        Pin::new(&mut self.task).poll(cx).map(|joined| joined.unwrap_or_else(|_| ended()))
     }
 }
 
 #[cfg(feature = "tokio")]
 impl Drop for OnPool {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }
 
-/// One way to write a tool's code, plain and as a future: its marker, its parameters, and how they are come by.
+/// One way to write a tool's code, plain and as a future: extractors, and then the arguments or none.
 macro_rules! form {
-    ($marker:ty, ($($param:ty),*), [$($arguments:ident)?], |$ctx:ident, $sent:ident| ($($value:expr),*)) => {
-        impl<F, R $(, $arguments)?> ToolFn<Plain<$marker>> for F
+    ($marker:ident, [$($extractor:ident)*], [$($arguments:ident)?]) => {
+        #[allow(non_snake_case, unused_variables, reason = "a type parameter's name is that of its value")]
+        impl<F, R, $($extractor,)* $($arguments)?> ToolFn<Plain<$marker<($($extractor,)* $($arguments,)?)>>> for F
         where
-            F: Fn($($param),*) -> R + Send + Sync + 'static,
+            F: Fn($($extractor,)* $($arguments)?) -> R + Send + Sync + 'static,
             R: IntoAnswer,
+            $($extractor: Extract + Send + 'static,)*
             $($arguments: Arguments,)?
         {
-            fn input() -> Value {
-                form!(@schema $($arguments)?)
-            }
-
-            fn output() -> Option<Value> {
-                R::output_schema()
-            }
+            form!(@about R, [$($extractor)*], [$($arguments)?]);
 
             fn into_code(self, place: Place) -> Code {
                 match place {
-                    Place::Here => Code::new(move |$ctx, entry| {
-                        $(let $sent = form!(@read $arguments, $ctx, entry);)?
-                        entry.now(self($($value),*))
+                    Place::Here => Code::new(move |ctx, given, entry| {
+                        let end = AtEnd(ctx.signal().cloned());
+                        form!(@read ctx, given, entry, [$($extractor)*], [$($arguments)?]);
+                        entry.now(self($($extractor,)* $($arguments)?))
                     }),
                     #[cfg(feature = "tokio")]
                     Place::Pool => {
                         let code = Arc::new(self);
-                        Code::new(move |$ctx, entry| {
-                            $(let $sent = form!(@read $arguments, $ctx, entry);)?
+                        Code::new(move |ctx, given, entry| {
+                            let end = AtEnd(ctx.signal().cloned());
+                            form!(@read ctx, given, entry, [$($extractor)*], [$($arguments)?]);
                             let code = Arc::clone(&code);
-                            entry.on_pool(move || code($($value),*))
+                            entry.on_pool(end, move || code($($extractor,)* $($arguments)?))
                         })
                     }
                 }
             }
         }
 
-        impl<F, T $(, $arguments)?> ToolFn<Later<$marker>> for F
+        #[allow(non_snake_case, unused_variables, reason = "a type parameter's name is that of its value")]
+        impl<F, T, $($extractor,)* $($arguments)?> ToolFn<Later<$marker<($($extractor,)* $($arguments,)?)>>> for F
         where
-            F: Fn($($param),*) -> T + Send + Sync + 'static,
+            F: Fn($($extractor,)* $($arguments)?) -> T + Send + Sync + 'static,
             T: Future<Output: IntoAnswer> + Send + 'static,
+            $($extractor: Extract,)*
             $($arguments: Arguments,)?
         {
-            fn input() -> Value {
-                form!(@schema $($arguments)?)
-            }
-
-            fn output() -> Option<Value> {
-                <T::Output as IntoAnswer>::output_schema()
-            }
+            form!(@about T::Output, [$($extractor)*], [$($arguments)?]);
 
             fn into_code(self, _: Place) -> Code {
-                Code::new(move |$ctx, entry| {
-                    $(let $sent = form!(@read $arguments, $ctx, entry);)?
-                    entry.later(self($($value),*))
+                Code::new(move |ctx, given, entry| {
+                    let end = AtEnd(ctx.signal().cloned());
+                    form!(@read ctx, given, entry, [$($extractor)*], [$($arguments)?]);
+                    entry.later(end, self($($extractor,)* $($arguments)?))
                 })
             }
         }
     };
+    (@about $result:ty, [$($extractor:ident)*], [$($arguments:ident)?]) => {
+        fn input() -> Value {
+            form!(@schema $($arguments)?)
+        }
+
+        fn output() -> Option<Value> {
+            <$result as IntoAnswer>::output_schema()
+        }
+
+        fn needs(needs: &mut Needs) {
+            $($extractor::needs(needs);)*
+        }
+    };
     (@schema) => { schema::nothing() };
     (@schema $arguments:ident) => { $arguments::schema() };
-    (@read $arguments:ident, $ctx:ident, $entry:ident) => {
-        match $arguments::read($ctx.arguments()) {
-            Ok(arguments) => arguments,
-            Err(_) => return complete(arguments::refused::<$arguments>(&$entry.name, &$entry.schema, $ctx.arguments())),
-        }
+    (@read $ctx:ident, $given:ident, $entry:ident, [$($extractor:ident)*], [$($arguments:ident)?]) => {
+        $(let $extractor = match $entry.extract::<$extractor>(&$ctx) {
+            Ok(value) => value,
+            Err(answer) => return answer,
+        };)*
+        $(let $arguments = match $entry.read::<$arguments>(&$given, &$ctx) {
+            Ok(value) => value,
+            Err(answer) => return answer,
+        };)?
     };
 }
 
-form!((), (), [], |_ctx, _sent| ());
-form!((A,), (A), [A], |ctx, sent| (sent));
-form!(Ctx, (Ctx), [], |ctx, _sent| (ctx));
-form!((Ctx, A), (Ctx, A), [A], |ctx, sent| (ctx, sent));
+macro_rules! forms {
+    ($([$($extractor:ident)*])*) => {$(
+        form!(Bare, [$($extractor)*], []);
+        form!(Full, [$($extractor)*], [A]);
+    )*};
+}
+
+forms! {
+    [] [E1] [E1 E2] [E1 E2 E3] [E1 E2 E3 E4] [E1 E2 E3 E4 E5] [E1 E2 E3 E4 E5 E6] [E1 E2 E3 E4 E5 E6 E7]
+    [E1 E2 E3 E4 E5 E6 E7 E8]
+}

@@ -1,9 +1,17 @@
 //! What a running tool knows of its call, and how it speaks meanwhile.
 
+use std::fmt;
+use std::sync::Arc;
+
 use bytes::Bytes;
 use mcp_core::drive::Link;
 use mcp_core::{Ability, Call, CallId, Caller, Kind, Level, Note, Peer, Time};
 use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::cancel::{Cancelled, Signal};
+use crate::code::Entry;
+use crate::extract::{Log, Progress};
 
 /// One run of one tool: who asks, what was sent, and a way to report on it. Cheap to clone.
 ///
@@ -47,15 +55,31 @@ use serde::Serialize;
 /// # #[cfg(feature = "tokio")]
 /// let tool = Tool::new("count").description("Counts bytes.").run_blocking(count_blocking);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Ctx {
     call: Call,
     link: Link,
+    entry: Arc<Entry>,
+    /// There if the tool's code may want to hear of its end.
+    signal: Option<Arc<Signal>>,
 }
 
 impl Ctx {
-    pub(crate) const fn new(call: Call, link: Link) -> Self {
-        Self { call, link }
+    pub(crate) fn new(call: Call, link: Link, entry: &Arc<Entry>) -> Self {
+        let signal = entry.cancelling.then(Arc::default);
+        Self { call, link, entry: Arc::clone(entry), signal }
+    }
+
+    pub(crate) const fn signal(&self) -> Option<&Arc<Signal>> {
+        self.signal.as_ref()
+    }
+
+    pub(crate) fn progress_handle(&self) -> Progress {
+        Progress::new(self.link.clone(), self.call.progress)
+    }
+
+    pub(crate) fn log_handle(&self) -> Log {
+        Log::new(self.link.clone())
     }
 
     /// Tells how far the work is: `done` of `total`, and in words. Sent if the client asked for it and `done` has grown;
@@ -78,12 +102,12 @@ impl Ctx {
     ///
     /// The server must offer logging: see [`Tool::logs`](crate::Tool::logs). For the server's own log use `tracing`.
     pub fn log(&self, level: Level, data: impl Serialize) {
-        self.note_log(level, None, &data);
+        note_log(&self.link, level, None, &data);
     }
 
     /// The same under the name of a part of the server.
     pub fn log_as(&self, logger: &str, level: Level, data: impl Serialize) {
-        self.note_log(level, Some(logger), &data);
+        note_log(&self.link, level, Some(logger), &data);
     }
 
     /// Whether nobody waits for the answer any more. Asynchronous code is dropped then and need not ask; code that blocks
@@ -91,6 +115,31 @@ impl Ctx {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.link.is_abandoned()
+    }
+
+    /// A future that is ready when the call has ended. For an extractor of your own to have it, its
+    /// [`needs`](crate::Extract::needs) must say so; without, it never is ready.
+    #[must_use]
+    pub fn cancelled(&self) -> Cancelled {
+        Cancelled::new(self.link.clone(), self.signal.clone().unwrap_or_default())
+    }
+
+    /// What the server was given with [`Server::state`](crate::Server::state) of that type.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.entry.states.get()
+    }
+
+    /// The name of the tool.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.entry.name
+    }
+
+    /// The tool's private [tags](crate::Tool::tag).
+    #[must_use]
+    pub fn tags(&self) -> &Map<String, Value> {
+        &self.entry.tags
     }
 
     /// Who asks.
@@ -138,12 +187,18 @@ impl Ctx {
     pub const fn deadline(&self) -> Option<Time> {
         self.call.deadline
     }
+}
 
-    fn note_log(&self, level: Level, logger: Option<&str>, data: &impl Serialize) {
-        // What cannot be written as JSON is a defect of the tool, and no reason to fail its call.
-        match serde_json::to_string(data) {
-            Ok(data) => self.link.note(Note::Log { level, logger: logger.map(Into::into), data: data.into() }),
-            Err(error) => tracing::warn!(%error, "a log message for the client could not be written as JSON"),
-        }
+impl fmt::Debug for Ctx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ctx").field("tool", &self.tool()).field("call", &self.call).finish_non_exhaustive()
+    }
+}
+
+pub(crate) fn note_log(link: &Link, level: Level, logger: Option<&str>, data: &impl Serialize) {
+    // What cannot be written as JSON is a defect of the tool, and no reason to fail its call.
+    match serde_json::to_string(data) {
+        Ok(data) => link.note(Note::Log { level, logger: logger.map(Into::into), data: data.into() }),
+        Err(error) => tracing::warn!(%error, "a log message for the client could not be written as JSON"),
     }
 }

@@ -15,7 +15,8 @@ use mcp_transport_http::{Builder, TokioRuntime};
 use tokio::net::ToSocketAddrs;
 
 use crate::error::{BuildError, Result};
-use crate::server::{App, Server};
+use crate::serve::App;
+use crate::server::Server;
 
 pub use mcp_transport_http::{Body, McpService, Responding};
 

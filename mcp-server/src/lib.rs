@@ -39,35 +39,46 @@
 
 mod answer;
 mod arguments;
+mod cancel;
 mod check;
 mod code;
 mod ctx;
 mod error;
+mod extract;
 #[cfg(feature = "http")]
 pub mod http;
+mod into_tool;
 mod json;
 mod schema;
 mod seal;
+mod serve;
 mod server;
 #[cfg(feature = "stdio")]
 mod stdio;
 mod tool;
+mod tool_error;
 mod validate;
 
-pub use answer::{IntoAnswer, IntoToolError, Json, ToolError};
-pub use arguments::Arguments;
+pub use answer::{IntoAnswer, Json, Structured};
+pub use arguments::{Args, Arguments};
+pub use cancel::Cancelled;
 pub use code::ToolFn;
 pub use ctx::Ctx;
 pub use error::{BuildError, Error, Result};
+pub use extract::{Amount, Extract, Log, Needs, Progress, State};
+pub use into_tool::{IntoTool, IntoTools, ToolSet};
 pub use seal::Keys;
-pub use server::{App, Server};
-pub use tool::Tool;
+pub use serve::{App, Edit};
+pub use server::Server;
+pub use tool::{IntoIcon, Tool};
+pub use tool_error::{IntoToolError, ToolError};
 
 pub use mcp_core::answer::{Annotations, Content, Icon, Link, Role, Theme, ToolAnswer};
 pub use mcp_core::catalog::Defect;
 pub use mcp_core::policy::{Limits, Policy, Seal, Timing};
 pub use mcp_core::{Ability, Caller, Code, Fault, Level, Peer, Revision, Span};
 pub use schemars;
+pub use serde_json::{Value, json};
 
 /// The README's examples are compiled by the tests.
 #[cfg(all(doctest, feature = "http", feature = "stdio"))]

@@ -1,21 +1,20 @@
-//! The builder of a server, and what it builds.
+//! The builder of a server.
 
+use std::any::type_name;
 use std::sync::Arc;
 
 use mcp_core::answer::{Icon, Implementation};
-use mcp_core::catalog::{Catalog, Handle, View};
-use mcp_core::drive::{Handler, Link, Running};
-use mcp_core::fault::Fault;
+use mcp_core::catalog::Defect;
 use mcp_core::policy::{Policy, Seal};
-use mcp_core::{Call, Caller, Endpoint, Kind, Outcome, Revision};
+use mcp_core::{Endpoint, Revision};
 
-use crate::code::Entry;
-use crate::ctx::Ctx;
 use crate::error::BuildError;
+use crate::extract::States;
 #[cfg(feature = "http")]
 use crate::http::Http;
+use crate::into_tool::{IntoTool, IntoTools};
 use crate::seal::Keys;
-use crate::tool::Tool;
+use crate::serve::{App, Edit};
 
 /// Collects what a server is and offers; then it is built, or served at once.
 ///
@@ -39,7 +38,10 @@ pub struct Server {
     sessions: bool,
     logging: bool,
     seal: Option<Arc<dyn Seal>>,
-    tools: Vec<Tool>,
+    tools: Edit,
+    states: States,
+    /// Types of which more than one state was given.
+    twice: Vec<&'static str>,
     #[cfg(feature = "http")]
     pub(crate) http: Http,
 }
@@ -55,7 +57,9 @@ impl Server {
             sessions: true,
             logging: false,
             seal: None,
-            tools: Vec::new(),
+            tools: Edit::new(),
+            states: States::default(),
+            twice: Vec::new(),
             #[cfg(feature = "http")]
             http: Http::default(),
         }
@@ -109,7 +113,7 @@ impl Server {
         self
     }
 
-    /// Offers to log to clients, also if no tool says that it [logs](Tool::logs).
+    /// Offers to log to clients, also if no tool takes [`Log`](crate::Log) or says that it [logs](crate::Tool::logs).
     pub const fn logging(mut self) -> Self {
         self.logging = true;
         self
@@ -122,9 +126,30 @@ impl Server {
         self
     }
 
-    /// One more tool. Clients see them in the order in which they were registered.
-    pub fn tool(mut self, tool: Tool) -> Self {
-        self.tools.push(tool);
+    /// One more tool: a [`Tool`], or a function with [`#[tool]`](macro@crate::tool). Clients see them in the order in which they
+    /// were registered.
+    pub fn tool(mut self, tool: impl IntoTool) -> Self {
+        let tool = tool.into_tool();
+        self.logging |= tool.wants_logging();
+        self.tools.add(tool);
+        self
+    }
+
+    /// Several more: a value whose `impl` block has [`#[tools]`](macro@crate::tools), or a list.
+    pub fn tools(self, tools: impl IntoTools) -> Self {
+        tools.into_tools().into_iter().fold(self, Self::tool)
+    }
+
+    /// Shares a value with its tools, which take it as [`State<T>`](crate::State). One of a type.
+    pub fn state<T: Send + Sync + 'static>(self, state: T) -> Self {
+        self.shared_state(Arc::new(state))
+    }
+
+    /// The same with a value that is shared already, as with the routes of the application around it.
+    pub fn shared_state<T: Send + Sync + 'static>(mut self, state: Arc<T>) -> Self {
+        if !self.states.put(state) {
+            self.twice.push(type_name::<T>());
+        }
         self
     }
 
@@ -135,30 +160,17 @@ impl Server {
     /// Everything that is wrong, at once: each defect names the tool, the rule and the remedy. Also if the operating system
     /// gives no random bytes for the default key.
     pub fn build(self) -> Result<App, BuildError> {
-        let mut defects = Vec::new();
-        let mut entries = Vec::with_capacity(self.tools.len());
-        let mut catalog = Catalog::builder();
-        let logging = self.logging || self.tools.iter().any(Tool::wants_logging);
-        for (index, tool) in self.tools.into_iter().enumerate() {
-            if let Some((shown, entry)) = tool.split(index, Handle(entries.len() as u64), &mut defects) {
-                catalog = catalog.tool(shown);
-                entries.push(Arc::new(entry));
-            }
-        }
+        let mut defects: Vec<Defect> = self.twice.iter().map(|name| given_twice(name)).collect();
         let seal = self.seal.or_else(|| match Keys::random() {
             Ok(keys) => Some(Arc::new(keys)),
             Err(error) => {
                 let message = format!("no random bytes for a key ({error}): give the server keys with `.seal(..)`");
-                defects.push(mcp_core::catalog::Defect {
-                    entry: "server".into(),
-                    rule: "MRTR-8",
-                    message: message.into(),
-                });
+                defects.push(Defect { entry: "server".into(), rule: "MRTR-8", message: message.into() });
                 None
             }
         });
         let mut endpoint =
-            Endpoint::builder(self.who).policy(self.policy).tools(false).logging(logging).sessions(self.sessions);
+            Endpoint::builder(self.who).policy(self.policy).tools(true).logging(self.logging).sessions(self.sessions);
         endpoint = seal.into_iter().fold(endpoint, mcp_core::EndpointBuilder::seal);
         if let Some(instructions) = &self.instructions {
             endpoint = endpoint.instructions(instructions);
@@ -166,79 +178,28 @@ impl Server {
         if let Some(revisions) = &self.revisions {
             endpoint = endpoint.revisions(revisions);
         }
+        let states = Arc::new(self.states);
+        let table = self.tools.build(&states).map_err(|found| defects.extend(found));
         let endpoint = endpoint.build().map_err(|found| defects.extend(found));
-        let catalog = catalog.build().map_err(|found| defects.extend(found));
         #[cfg(feature = "http")]
         defects.extend(self.http.defects());
-        match (endpoint, catalog) {
-            (Ok(endpoint), Ok(catalog)) if defects.is_empty() => {
-                catalog.tools().for_each(|tool| warn_of_name(tool.name()));
-                Ok(App(Arc::new(Inner {
-                    endpoint,
-                    view: View::all(catalog),
-                    entries: entries.into(),
-                    #[cfg(feature = "http")]
-                    http: self.http,
-                })))
-            }
+        match (endpoint, table) {
+            (Ok(endpoint), Ok(table)) if defects.is_empty() => Ok(App::new(
+                endpoint,
+                states,
+                table,
+                #[cfg(feature = "http")]
+                self.http,
+            )),
             _ => Err(BuildError::new(defects)),
         }
     }
 }
 
-/// The protocol lets more names pass than clients do (TOOL-5).
-fn warn_of_name(name: &str) {
-    let usual = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-    if name.len() > USUAL || !name.bytes().all(usual) {
-        tracing::warn!(
-            tool = name,
-            "many clients take no such tool name: safe are letters, digits, `_` and `-`, at most {USUAL} of them"
-        );
-    }
+fn given_twice(name: &str) -> Defect {
+    let message = format!(
+        "the state `{name}` was given twice, and a tool could not tell them apart: wrap one in a type of its own, as in \
+         `struct Readers(Pool)`"
+    );
+    Defect { entry: "server".into(), rule: "TOOL-6", message: message.into() }
 }
-
-/// A server that was built: what adapters drive, and what serves over stdio and HTTP. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct App(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
-    endpoint: Arc<Endpoint>,
-    view: View,
-    /// Indexed by handle.
-    entries: Box<[Arc<Entry>]>,
-    #[cfg(feature = "http")]
-    http: Http,
-}
-
-impl App {
-    #[cfg(feature = "http")]
-    pub(crate) fn http(&self) -> &Http {
-        &self.0.http
-    }
-}
-
-impl Handler for App {
-    fn endpoint(&self) -> &Arc<Endpoint> {
-        &self.0.endpoint
-    }
-
-    fn view(&self, _: &Caller) -> View {
-        self.0.view.clone()
-    }
-
-    fn call(&self, call: Call, link: Link) -> Running {
-        let entry = match &call.kind {
-            Kind::Tool { tool, .. } => usize::try_from(tool.0).ok().and_then(|index| self.0.entries.get(index)),
-            _ => None,
-        };
-        match entry {
-            Some(entry) => entry.call(Ctx::new(call, link)),
-            // The catalogue holds no entry that was not registered here, and no extension is declared.
-            None => Running::Done(Outcome::Fail(Fault::internal("Internal error: the server cannot run this"))),
-        }
-    }
-}
-
-/// Characters of a tool's name that every client takes: the APIs of models have this limit.
-const USUAL: usize = 64;

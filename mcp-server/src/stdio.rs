@@ -6,7 +6,8 @@ use mcp_core::Event;
 use mcp_transport_stdio::{Connection, Ended};
 
 use crate::error::{Error, Result};
-use crate::server::{App, Server};
+use crate::serve::App;
+use crate::server::Server;
 
 impl Server {
     /// Builds the server and serves standard input and output: see [`App::serve_stdio`].

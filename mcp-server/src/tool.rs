@@ -1,17 +1,21 @@
 //! A tool: what clients see of it, and the code that runs.
 
 use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
 
+use mcp_core::Fault;
 use mcp_core::answer::Icon;
 use mcp_core::catalog::{self, Catalog, Defect, Handle, ToolAnnotations};
 use mcp_core::fault::reflect;
 use mcp_core::{Ability, Capabilities};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::check;
 #[cfg(feature = "tokio")]
 use crate::code::Plain;
 use crate::code::{Code, Entry, Place, ToolFn};
+use crate::extract::{Needs, States};
 use crate::schema;
 use crate::validate::Validator;
 
@@ -40,11 +44,16 @@ pub struct Tool {
     annotations: ToolAnnotations,
     icons: Vec<Icon>,
     meta: Option<Value>,
+    tags: Map<String, Value>,
     needs: Capabilities,
     logs: bool,
     input: Option<Given>,
     output: Option<Given>,
     run: Option<Run>,
+    /// Where it was made, for telling two of one name apart.
+    place: &'static Location<'static>,
+    /// What was wrong with what it was told, by rule.
+    wrong: Vec<(&'static str, Box<str>)>,
 }
 
 /// A schema as data.
@@ -54,16 +63,18 @@ enum Given {
     Value(Value),
 }
 
-/// The code, and the schemas that its types imply.
+/// The code, what it cannot do without, and the schemas that its types imply.
 struct Run {
-    input: Value,
-    output: Option<Value>,
+    input: fn() -> Value,
+    output: fn() -> Option<Value>,
+    needs: Needs,
     code: Code,
 }
 
 impl Tool {
     /// A tool of that name: letters, digits, `_`, `-`, `.` and `/`, at most 128 of them (TOOL-5). Many clients take no more
     /// than 64, and neither `.` nor `/`.
+    #[track_caller]
     pub fn new(name: impl AsRef<str>) -> Self {
         Self {
             name: name.as_ref().into(),
@@ -72,12 +83,21 @@ impl Tool {
             annotations: ToolAnnotations::default(),
             icons: Vec::new(),
             meta: None,
+            tags: Map::new(),
             needs: Capabilities::none(),
             logs: false,
             input: None,
             output: None,
             run: None,
+            place: Location::caller(),
+            wrong: Vec::new(),
         }
+    }
+
+    /// The same tool under another name.
+    pub fn renamed(mut self, name: impl AsRef<str>) -> Self {
+        self.name = name.as_ref().into();
+        self
     }
 
     /// A name for people.
@@ -116,15 +136,35 @@ impl Tool {
         self
     }
 
-    /// One more icon.
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.icons.push(icon);
+    /// One more icon: an [`Icon`], or just the address of one, `https:`, `http:` or `data:` (BASE-28).
+    pub fn icon(mut self, icon: impl IntoIcon) -> Self {
+        match icon.into_icon() {
+            Ok(icon) => self.icons.push(icon),
+            Err(fault) => self.wrong.push(("BASE-28", fault.message().into())),
+        }
         self
     }
 
-    /// Its `_meta` in the list of tools, which clients see: a JSON object.
+    /// Its `_meta` in the list of tools, which clients see: a JSON object. For what they must not see there are
+    /// [tags](Tool::tag).
     pub fn meta(mut self, meta: Value) -> Self {
         self.meta = Some(meta);
+        self
+    }
+
+    /// A private word about it, for the server's own code: [`Ctx::tags`](crate::Ctx::tags) has them. Never sent.
+    ///
+    /// ```
+    /// use mcp_server::{Ctx, Tool};
+    ///
+    /// let tool = Tool::new("purge")
+    ///     .description("Deletes everything.")
+    ///     .tag("admin", true)
+    ///     .tag("team", "storage")
+    ///     .run(|ctx: Ctx| ctx.tags()["team"].as_str().unwrap_or_default().to_owned());
+    /// ```
+    pub fn tag(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.tags.insert(name.into(), value.into());
         self
     }
 
@@ -217,32 +257,46 @@ impl Tool {
         self
     }
 
-    pub(crate) const fn wants_logging(&self) -> bool {
-        self.logs
+    pub(crate) fn wants_logging(&self) -> bool {
+        self.logs || self.run.as_ref().is_some_and(|run| run.needs.logging)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it was made.
+    pub(crate) const fn place(&self) -> &'static Location<'static> {
+        self.place
     }
 
     /// Its two halves: what the catalogue shows, and what runs. `None` if they cannot be had, and then there are defects.
-    ///
-    /// `entry` is its place among the server's tools, from 0.
     pub(crate) fn split(
         mut self,
-        entry: usize,
         handle: Handle,
+        states: &Arc<States>,
         defects: &mut Vec<Defect>,
     ) -> Option<(catalog::Tool, Entry)> {
-        if self.name.is_empty() {
-            let entry = format!("entry-{}", entry + 1);
-            let message = "a tool's name is empty: give it one, as in `Tool::new(\"search\")`";
-            defects.push(Defect { entry: entry.as_str().into(), rule: "TOOL-5", message: message.into() });
-            // What else is wrong is told of an entry that can be found.
-            self.name = entry.into();
+        let unnamed = self.name.is_empty();
+        if unnamed {
+            // What else is wrong with it is told of an entry that can be found.
+            self.name = format!("unnamed-{}", handle.0 & 0xFFFF_FFFF).into();
         }
         let name = self.name.clone();
         let mut report = Report { tool: &name, defects };
+        if unnamed {
+            let place = self.place;
+            report.add(
+                "TOOL-5",
+                format!("the tool made at {place} has no name: give it one, as in `Tool::new(\"search\")`"),
+            );
+        }
+        self.wrong.drain(..).for_each(|(rule, message)| report.add(rule, message));
         if self.description.as_deref().unwrap_or_default().trim().is_empty() {
             report.add(
                 "TOOL-3",
-                "it has no description, and a model would have to guess: give it one with `.description(..)`",
+                "it has no description, and a model would have to guess: give it one with `.description(..)`, or as the \
+                 doc comment of a function with `#[tool]`",
             );
         }
         if let Some(meta) = self.meta.take_if(|meta| !meta.is_object()) {
@@ -252,18 +306,34 @@ impl Tool {
             report.add("TOOL-6", "it has no code: give it some with `.run(..)`");
             return None;
         };
+        for (kind, name) in run.needs.states.iter().filter(|(kind, _)| !states.has(*kind)) {
+            let _ = kind;
+            report.add(
+                "TOOL-6",
+                format!("it takes the state `{name}`, which the server was not given: give it with `.state(..)`"),
+            );
+        }
         let input = match self.input.take() {
             Some(given) => given.compile(Side::Input, &mut report)?,
-            None => Schema::derived(run.input, Side::Input, &mut report),
+            None => Schema::derived((run.input)(), Side::Input, &mut report),
         };
-        let output = match (self.output.take(), run.output) {
+        let output = match (self.output.take(), (run.output)()) {
             (Some(given), _) => Some(given.compile(Side::Output, &mut report)?),
             (None, Some(derived)) => Some(Schema::derived(derived, Side::Output, &mut report)),
             (None, None) => None,
         };
+        let tags = std::mem::take(&mut self.tags);
         let shown = self.shown(handle, &input.text, output.as_ref().map(|output| &*output.text));
-        let output = output.and_then(|output| output.validator);
-        let entry = Entry::new(&name, input.value, input.validator, output, run.code);
+        let entry = Entry {
+            name,
+            schema: input.value,
+            input: input.validator,
+            output: output.and_then(|output| output.validator),
+            tags,
+            states: Arc::clone(states),
+            cancelling: run.needs.cancelling,
+            code: run.code,
+        };
         Some((shown, entry))
     }
 
@@ -382,12 +452,42 @@ impl Given {
 
 impl Run {
     fn new<F: ToolFn<M>, M>(code: F, place: Place) -> Self {
-        Self { input: F::input(), output: F::output(), code: code.into_code(place) }
+        let mut needs = Needs::default();
+        F::needs(&mut needs);
+        Self { input: F::input, output: F::output, needs, code: code.into_code(place) }
     }
 }
 
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tool").field("name", &self.name).field("has_code", &self.run.is_some()).finish_non_exhaustive()
+    }
+}
+
+/// An icon, or the address of one.
+pub trait IntoIcon {
+    /// The icon.
+    ///
+    /// # Errors
+    ///
+    /// If the address is none of `https:`, `http:` and `data:` with base64 (BASE-28).
+    fn into_icon(self) -> Result<Icon, Fault>;
+}
+
+impl IntoIcon for Icon {
+    fn into_icon(self) -> Result<Icon, Fault> {
+        Ok(self)
+    }
+}
+
+impl IntoIcon for &str {
+    fn into_icon(self) -> Result<Icon, Fault> {
+        Icon::new(self)
+    }
+}
+
+impl IntoIcon for Result<Icon, Fault> {
+    fn into_icon(self) -> Result<Icon, Fault> {
+        self
     }
 }

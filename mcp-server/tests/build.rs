@@ -37,12 +37,12 @@ fn every_mistake_is_reported_at_once_design_6() {
         [
             ("no code", "TOOL-6"),
             ("silent", "TOOL-3"),
+            ("one", "TOOL-5"),
             ("list", "TOOL-4"),
             ("text", "TOOL-4"),
             ("found", "TOOL-13"),
-            ("server", "BASE-27"),
-            ("one", "TOOL-5"),
             ("meta", "BASE-21"),
+            ("server", "BASE-27"),
         ]
     );
     let text = format!("{error:?}");
@@ -74,10 +74,11 @@ fn a_tool_without_a_name_is_told_by_its_place_tool_5() {
         .expect_err("two have no name");
     assert_eq!(
         defects(&error),
-        [("entry-2", "TOOL-5"), ("entry-2", "TOOL-3"), ("entry-3", "TOOL-5"), ("entry-3", "BASE-21")]
+        [("unnamed-1", "TOOL-5"), ("unnamed-1", "TOOL-3"), ("unnamed-2", "TOOL-5"), ("unnamed-2", "BASE-21")]
     );
     let text = error.to_string();
-    assert!(text.contains("\n  `entry-2`: a tool's name is empty: give it one"), "{text}");
+    let place = "mcp-server/tests/build.rs:";
+    assert!(text.contains(&format!("\n  `unnamed-1`: the tool made at {place}")), "{text}");
 }
 
 #[test]

@@ -149,9 +149,9 @@ async fn an_error_is_shown_or_hidden_or_a_fault_as_its_type_says_tool_10() {
     let mut client = Client::of(
         server()
             .tool(tool("text").run(|| Err::<(), _>("no such city")))
-            .tool(tool("display").run(|| "x".parse::<u8>()))
+            .tool(tool("display").run(|| "x".parse::<u8>().map_err(ToolError::new)))
             .tool(tool("new").run(|| Err::<(), _>(ToolError::new("say more"))))
-            .tool(tool("anyhow").run(|| Err::<(), _>(anyhow::anyhow!("no such street"))))
+            .tool(tool("anyhow").run(|| Err::<(), _>(ToolError::new(anyhow::anyhow!("no such street")))))
             .tool(tool("hidden").run(hidden))
             .tool(tool("hidden_anyhow").run(of_anyhow))
             .tool(tool("hidden_box").run(boxed))

@@ -1,0 +1,370 @@
+//! What a tool's code may take before its arguments.
+
+use std::any::{Any, TypeId, type_name};
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use mcp_core::drive::Link;
+use mcp_core::{Caller, Level, Note};
+use serde::Serialize;
+
+use crate::cancel::Cancelled;
+use crate::ctx::{self, Ctx};
+use crate::tool_error::ToolError;
+
+/// What a tool's code may take before its arguments: the [`State`] of the server, the [`Ctx`] of the call, and whatever can
+/// be had from these. Up to eight of them, in any order, by value.
+///
+/// | type | what it is |
+/// |---|---|
+/// | [`Ctx`] | everything known of the call |
+/// | [`State<T>`] | what the server was given with [`Server::state`](crate::Server::state) |
+/// | [`Caller`] | who asks: principal and scopes |
+/// | [`Progress`] | tells how far the work is |
+/// | [`Log`] | logs to the client |
+/// | [`Cancelled`] | ready when the call has ended |
+#[cfg_attr(
+    feature = "http",
+    doc = "| [`HeaderMap`](crate::http::HeaderMap), [`Head`](crate::http::Head) | the HTTP request |"
+)]
+/// | `Option<E>` | one of these, or `None` where it cannot be had |
+///
+/// One of your own:
+///
+/// ```
+/// use mcp_server::{Ctx, Extract, Needs, Server, State, Tool, ToolError};
+///
+/// struct Users(Vec<String>);
+///
+/// /// The user that asks.
+/// struct User(String);
+///
+/// impl Extract for User {
+///     fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+///         let State(users) = State::<Users>::extract(ctx)?;
+///         let known = ctx.caller().principal.as_ref().and_then(|id| users.0.iter().find(|user| **user == id.as_str()));
+///         known.map(|user| Self(user.clone())).ok_or_else(|| ToolError::new("Sign in first."))
+///     }
+///
+///     // Asked when the server is built, so that a state that is missing is found then.
+///     fn needs(needs: &mut Needs) {
+///         State::<Users>::needs(needs);
+///     }
+/// }
+///
+/// let me = Tool::new("me").description("Tells who you are.").run(|User(name): User| name);
+/// Server::new("my-app", "1.0.0").state(Users(vec!["ada".into()])).tool(me).build()?;
+/// # Ok::<(), mcp_server::BuildError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be taken by a tool before its arguments",
+    label = "neither `Ctx`, `State<..>`, `Caller`, `Progress`, `Log`, `Cancelled`, nor a type that implements `Extract`",
+    note = "to share a value of your own with tools, give it to the server with `.state(value)` and take `State<T>`",
+    note = "arguments come last"
+)]
+pub trait Extract: Sized {
+    /// Comes by it; runs before the code, where the call is handled, and must not block.
+    ///
+    /// # Errors
+    ///
+    /// What the call is answered with in place of running the code.
+    fn extract(ctx: &Ctx) -> Result<Self, ToolError>;
+
+    /// Says what it cannot do without. Asked once, when the server is built.
+    fn needs(needs: &mut Needs) {
+        let _ = needs;
+    }
+}
+
+/// What an extractor cannot do without, told to the server that is built.
+#[derive(Debug, Default)]
+pub struct Needs {
+    pub(crate) states: Vec<(TypeId, &'static str)>,
+    pub(crate) logging: bool,
+    pub(crate) cancelling: bool,
+}
+
+impl Needs {
+    /// A state of that type: see [`Server::state`](crate::Server::state).
+    pub fn state<T: Send + Sync + 'static>(&mut self) {
+        self.states.push((TypeId::of::<T>(), type_name::<T>()));
+    }
+
+    /// The capability to log to clients (LOG-1).
+    pub const fn logging(&mut self) {
+        self.logging = true;
+    }
+
+    /// [`Ctx::cancelled`], which costs a call an allocation.
+    pub const fn cancellation(&mut self) {
+        self.cancelling = true;
+    }
+}
+
+/// The values that a server shares with its tools, one of a type.
+#[derive(Clone, Default)]
+pub(crate) struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl States {
+    /// False if there was one of the type: two of them would be told apart by nothing.
+    pub(crate) fn put<T: Send + Sync + 'static>(&mut self, state: Arc<T>) -> bool {
+        self.0.insert(TypeId::of::<T>(), state).is_none()
+    }
+
+    pub(crate) fn has(&self, kind: TypeId) -> bool {
+        self.0.contains_key(&kind)
+    }
+
+    pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        Arc::clone(self.0.get(&TypeId::of::<T>())?).downcast().ok()
+    }
+}
+
+impl fmt::Debug for States {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("States").field(&self.0.len()).finish()
+    }
+}
+
+/// What the server was given with [`Server::state`](crate::Server::state): one value, shared by all calls.
+///
+/// It holds an `Arc`, so the value need not be `Clone`; what changes in it goes behind a lock or an atomic.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use mcp_server::{Server, State, Tool};
+///
+/// struct Visits(AtomicU64);
+///
+/// let visit = Tool::new("visit")
+///     .description("Counts visits.")
+///     .run(|visits: State<Visits>| visits.0.0.fetch_add(1, Ordering::Relaxed) + 1);
+///
+/// Server::new("my-app", "1.0.0").state(Visits(AtomicU64::new(0))).tool(visit).build()?;
+/// # Ok::<(), mcp_server::BuildError>(())
+/// ```
+///
+/// A server that was not given the state which one of its tools takes cannot be built, and the error names both.
+#[derive(Debug)]
+pub struct State<T>(pub Arc<T>);
+
+impl<T> Clone for State<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Deref for State<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Send + Sync + 'static> Extract for State<T> {
+    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+        let missing = || ToolError::hidden(format!("the server has no state of type `{}`", type_name::<T>()));
+        ctx.state().map(Self).ok_or_else(missing)
+    }
+
+    fn needs(needs: &mut Needs) {
+        needs.state::<T>();
+    }
+}
+
+impl Extract for Ctx {
+    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+        Ok(ctx.clone())
+    }
+
+    fn needs(needs: &mut Needs) {
+        needs.cancellation();
+    }
+}
+
+impl Extract for Caller {
+    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+        Ok(ctx.caller().clone())
+    }
+}
+
+impl Extract for Cancelled {
+    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+        Ok(ctx.cancelled())
+    }
+
+    fn needs(needs: &mut Needs) {
+        needs.cancellation();
+    }
+}
+
+/// `None` where it cannot be had.
+impl<E: Extract> Extract for Option<E> {
+    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+        Ok(E::extract(ctx).ok())
+    }
+
+    // A state that may be missing is not needed; what costs something is.
+    fn needs(needs: &mut Needs) {
+        let before = needs.states.len();
+        E::needs(needs);
+        needs.states.truncate(before);
+    }
+}
+
+/// Tells the client how far the work is.
+///
+/// ```
+/// use mcp_server::{Progress, Tool};
+///
+/// async fn count(progress: Progress) -> &'static str {
+///     for step in 1..=3 {
+///         tokio::task::yield_now().await; // the work
+///         progress.say(step, 3, "counting");
+///     }
+///     "done"
+/// }
+///
+/// let tool = Tool::new("count").description("Counts to three.").run(count);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Progress {
+    link: Link,
+    wanted: bool,
+}
+
+impl Progress {
+    pub(crate) const fn new(link: Link, wanted: bool) -> Self {
+        Self { link, wanted }
+    }
+
+    /// `done` of `total`. Sent if the client asked for it and `done` has grown (PROG-2); a slow client gets the latest only.
+    pub fn send(&self, done: impl Amount, total: impl Amount) {
+        self.note(done.amount(), Some(total.amount()), None);
+    }
+
+    /// The same, and in words what is being done.
+    pub fn say(&self, done: impl Amount, total: impl Amount, message: impl AsRef<str>) {
+        self.note(done.amount(), Some(total.amount()), Some(message.as_ref()));
+    }
+
+    /// How much is done, where nobody knows of how much.
+    pub fn count(&self, done: impl Amount) {
+        self.note(done.amount(), None, None);
+    }
+
+    /// Whether anybody waits for it.
+    #[must_use]
+    pub const fn is_wanted(&self) -> bool {
+        self.wanted
+    }
+
+    fn note(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        // Nobody listens in most calls, and those pay nothing.
+        if self.wanted {
+            self.link.note(Note::Progress { progress, total, message: message.map(Into::into) });
+        }
+    }
+}
+
+impl Extract for Progress {
+    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+        Ok(ctx.progress_handle())
+    }
+}
+
+/// How much, as [`Progress`] takes it: any integer of up to 64 bits, or a float.
+pub trait Amount: sealed::Sealed {
+    #[doc(hidden)]
+    fn amount(self) -> f64;
+}
+
+mod sealed {
+    #[allow(unnameable_types)]
+    pub trait Sealed {}
+}
+
+macro_rules! amounts {
+    ($($number:ty),*) => {$(
+        impl sealed::Sealed for $number {}
+
+        impl Amount for $number {
+            // Beyond 2^53 the last digits are lost, and nobody counts that far.
+            fn amount(self) -> f64 {
+                self as f64
+            }
+        }
+    )*};
+}
+
+amounts!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f32, f64);
+
+/// Logs to the client, if it wants messages of that level. A tool that takes it makes the server offer the `logging`
+/// capability (LOG-1). For the server's own log use `tracing`.
+///
+/// ```
+/// use mcp_server::{Log, Tool};
+/// use serde_json::json;
+///
+/// let tool = Tool::new("buy").description("Buys one.").run(|log: Log| {
+///     log.info("buying");
+///     log.warning(json!({"left": 1}));
+///     "bought"
+/// });
+/// ```
+#[derive(Clone, Debug)]
+pub struct Log {
+    link: Link,
+    logger: Option<Box<str>>,
+}
+
+impl Log {
+    pub(crate) const fn new(link: Link) -> Self {
+        Self { link, logger: None }
+    }
+
+    /// The same under the name of a part of the server.
+    #[must_use]
+    pub fn named(mut self, logger: impl AsRef<str>) -> Self {
+        self.logger = Some(logger.as_ref().into());
+        self
+    }
+
+    /// Any value that serde can write, most simply a text.
+    pub fn send(&self, level: Level, data: impl Serialize) {
+        ctx::note_log(&self.link, level, self.logger.as_deref(), &data);
+    }
+
+    /// At [`Level::Debug`].
+    pub fn debug(&self, data: impl Serialize) {
+        self.send(Level::Debug, data);
+    }
+
+    /// At [`Level::Info`].
+    pub fn info(&self, data: impl Serialize) {
+        self.send(Level::Info, data);
+    }
+
+    /// At [`Level::Warning`].
+    pub fn warning(&self, data: impl Serialize) {
+        self.send(Level::Warning, data);
+    }
+
+    /// At [`Level::Error`].
+    pub fn error(&self, data: impl Serialize) {
+        self.send(Level::Error, data);
+    }
+}
+
+impl Extract for Log {
+    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+        Ok(ctx.log_handle())
+    }
+
+    fn needs(needs: &mut Needs) {
+        needs.logging();
+    }
+}

@@ -1,0 +1,214 @@
+//! Why a tool failed, and who may know: what the model can mend and what it must not read are kept apart by type.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use mcp_core::answer::{Block, Content, ToolAnswer};
+use mcp_core::fault::Fault;
+
+/// Why a tool failed, and who may know.
+///
+/// What the model reads is decided by type:
+///
+/// | the code returns | the model reads |
+/// |---|---|
+/// | `Result<_, String>`, or another text | **the text** |
+/// | `Result<_, ToolError>`, and the error came by `?` | that the tool failed; the error's text goes to the log |
+/// | the same by [`ToolError::hidden`], for what `?` does not take: `anyhow::Error`, `Box<dyn Error + Send + Sync>`, a text | that the tool failed; the error's text goes to the log |
+/// | the same by [`ToolError::new`], [`ToolError::fields`] or [`ToolError::blocks`] | what was given |
+/// | the same by [`ToolError::fault`] | nothing: it is an error of the protocol, for clients and not for models |
+///
+/// Other errors cannot stand in the `Result`, so none is shown by accident: see [`IntoToolError`].
+///
+/// ```
+/// use std::error::Error;
+/// use mcp_server::{Tool, ToolError};
+///
+/// // Shown: the error is a text, and the model reads it.
+/// fn shown() -> Result<String, &'static str> {
+///     std::fs::read_to_string("notes.txt").map_err(|_| "There are no notes yet: write one first.")
+/// }
+///
+/// // Hidden: the error comes by `?` into a `ToolError`.
+/// fn hidden() -> Result<String, ToolError> {
+///     let notes = std::fs::read_to_string("notes.txt")?;
+///     if notes.is_empty() {
+///         return Err(ToolError::new("There are no notes yet: write one first."));
+///     }
+///     Ok(notes)
+/// }
+///
+/// // Hidden, where the error is of `anyhow` or a boxed one.
+/// fn hidden_too() -> Result<String, ToolError> {
+///     let notes = load().map_err(ToolError::hidden)?;
+///     let first = parse(&notes).map_err(ToolError::hidden)?;
+///     Ok(first)
+/// }
+///
+/// fn load() -> anyhow::Result<String> {
+///     Ok(std::fs::read_to_string("notes.txt")?)
+/// }
+///
+/// fn parse(notes: &str) -> Result<String, Box<dyn Error + Send + Sync>> {
+///     Ok(notes.lines().next().ok_or("no line")?.to_owned())
+/// }
+///
+/// # let describe = |name| Tool::new(name).description("Reads notes.");
+/// # let tools = [describe("a").run(shown), describe("b").run(hidden), describe("c").run(hidden_too)];
+/// ```
+pub struct ToolError(Reason);
+
+enum Reason {
+    Shown(ToolAnswer),
+    Hidden(Box<dyn std::error::Error + Send + Sync>),
+    Fault(Fault),
+}
+
+/// What the model is told of an error that is not for it.
+const HIDDEN: &str = "The tool failed with an internal error.";
+
+impl ToolError {
+    /// A failure that the model may read: say what was wrong, and what would help.
+    pub fn new(text: impl fmt::Display) -> Self {
+        Self(Reason::Shown(ToolAnswer::error(text.to_string())))
+    }
+
+    /// A failure whose text goes to the log; the model is told that the tool failed, and nothing more.
+    ///
+    /// `?` does the same for every type that implements [`std::error::Error`]. This is for those that do not:
+    /// `.map_err(ToolError::hidden)` takes `anyhow::Error`, `Box<dyn Error + Send + Sync>` and texts as well.
+    #[must_use]
+    pub fn hidden(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(Reason::Hidden(error.into()))
+    }
+
+    /// A failure in what was sent, field by field: `age: must be 18 or more, name: is taken`. For rules that no schema can
+    /// tell, such as what a database knows.
+    ///
+    /// ```
+    /// use mcp_server::ToolError;
+    ///
+    /// let error = ToolError::fields([("age", "must be 18 or more"), ("name", "is taken")]);
+    /// assert_eq!(error.to_string(), "age: must be 18 or more, name: is taken");
+    /// ```
+    pub fn fields<F: fmt::Display, M: fmt::Display>(fields: impl IntoIterator<Item = (F, M)>) -> Self {
+        let fields: Vec<String> = fields.into_iter().map(|(field, message)| format!("{field}: {message}")).collect();
+        Self::new(fields.join(", "))
+    }
+
+    /// A failure in content of more kinds than text.
+    #[must_use]
+    pub fn blocks(content: Vec<Content>) -> Self {
+        Self(Reason::Shown(ToolAnswer::blocks(content)))
+    }
+
+    /// An error of the protocol in place of an answer.
+    #[must_use]
+    pub const fn fault(fault: Fault) -> Self {
+        Self(Reason::Fault(fault))
+    }
+
+    /// What is sent. The text of what is not goes to the log.
+    pub(crate) fn settle(self, tool: &str) -> Result<ToolAnswer, Fault> {
+        match self.0 {
+            Reason::Shown(mut answer) => {
+                // An error never carries a structured result (TOOL-11).
+                answer.structured = None;
+                answer.is_error = true;
+                Ok(answer)
+            }
+            Reason::Hidden(error) => {
+                tracing::error!(tool, error = &*error, "a tool failed");
+                Ok(ToolAnswer::error(HIDDEN))
+            }
+            Reason::Fault(fault) => Err(fault),
+        }
+    }
+}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for ToolError {
+    fn from(error: E) -> Self {
+        Self::hidden(error)
+    }
+}
+
+/// What the model is told.
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Reason::Shown(answer) => {
+                let texts = answer.content.iter().filter_map(|content| match &content.block {
+                    Block::Text(text) => Some(&**text),
+                    _ => None,
+                });
+                f.write_str(&texts.collect::<Vec<_>>().join("\n"))
+            }
+            Reason::Hidden(_) => f.write_str(HIDDEN),
+            Reason::Fault(fault) => f.write_str(fault.message()),
+        }
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Reason::Shown(answer) => f.debug_tuple("ToolError").field(&answer.content).finish(),
+            Reason::Hidden(error) => f.debug_tuple("ToolError").field(error).finish(),
+            Reason::Fault(fault) => f.debug_tuple("ToolError").field(fault).finish(),
+        }
+    }
+}
+
+/// What may stand in a tool's `Result` as its error: a text, which **the model reads**, or [`ToolError`], which says who may
+/// know what.
+///
+/// No other error type may stand there, so that nothing internal gets out by accident: `?` turns any error into a
+/// [`ToolError`] whose text goes to the log, `.map_err(ToolError::new)?` into one that the model reads. An error type that was made for
+/// models can say so once:
+///
+/// ```
+/// use mcp_server::{IntoToolError, Tool, ToolError};
+///
+/// enum Refusal {
+///     SoldOut,
+/// }
+///
+/// impl IntoToolError for Refusal {
+///     fn into_tool_error(self) -> ToolError {
+///         match self {
+///             Self::SoldOut => ToolError::new("Sold out: try another date."),
+///         }
+///     }
+/// }
+///
+/// let book = Tool::new("book").description("Books a seat.").run(|| Err::<(), _>(Refusal::SoldOut));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a tool: would a model be meant to read it?",
+    label = "neither a text nor `ToolError`",
+    note = "return `Result<_, ToolError>`: `?` turns any error into one whose text goes to the log",
+    note = "to let the model read it: `.map_err(ToolError::new)?`, or implement `IntoToolError` for the type",
+    note = "for `anyhow::Error` and boxed errors: `.map_err(ToolError::hidden)?`"
+)]
+pub trait IntoToolError {
+    /// The error, and who may know.
+    fn into_tool_error(self) -> ToolError;
+}
+
+impl IntoToolError for ToolError {
+    fn into_tool_error(self) -> ToolError {
+        self
+    }
+}
+
+macro_rules! shown {
+    ($($text:ty),*) => {$(
+        impl IntoToolError for $text {
+            fn into_tool_error(self) -> ToolError {
+                ToolError::new(self)
+            }
+        }
+    )*};
+}
+
+shown!(String, &str, Box<str>, Cow<'_, str>);
