@@ -1,15 +1,17 @@
-//! What an adapter and a framework agree on: who runs an [`Output::Call`](crate::Output::Call), and how a running call
-//! speaks. No machine uses this; a driver with ways of its own needs none of it.
+//! What an adapter and a framework agree on: who runs an [`Output::Call`](crate::Output::Call), how a running call
+//! speaks, and who hears that the catalogue was swapped. No machine uses this; a driver with ways of its own needs none
+//! of it.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
+use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 
-use crate::catalog::View;
+use crate::catalog::{Catalog, View};
 use crate::endpoint::Endpoint;
-use crate::machine::{Call, CallId, Note, Outcome};
+use crate::machine::{Call, CallId, Change, Note, Outcome};
 use crate::peer::Caller;
 
 /// The server's own code, as an adapter sees it.
@@ -23,6 +25,90 @@ pub trait Handler: Send + Sync + 'static {
     /// Runs one call. Must not block for long, and must not panic: what it runs may, and becomes an
     /// [`Outcome::Fail`] here.
     fn call(&self, call: Call, link: Link) -> Running;
+
+    /// Takes in an adapter that wants to hear when the catalogue is swapped: each adapter calls this once, when it begins
+    /// to serve. [`Watchers`] is made to keep them in. Does nothing by default, which is right for a catalogue that never
+    /// changes.
+    fn subscribe(&self, watcher: Weak<dyn Watcher>) {
+        let _ = watcher;
+    }
+}
+
+impl<H: Handler + ?Sized> Handler for Arc<H> {
+    fn endpoint(&self) -> &Arc<Endpoint> {
+        (**self).endpoint()
+    }
+
+    fn view(&self, caller: &Caller) -> View {
+        (**self).view(caller)
+    }
+
+    fn call(&self, call: Call, link: Link) -> Running {
+        (**self).call(call, link)
+    }
+
+    fn subscribe(&self, watcher: Weak<dyn Watcher>) {
+        (**self).subscribe(watcher);
+    }
+}
+
+/// Who wants to hear that the catalogue was swapped: an adapter, which hands [`Input::Changed`](crate::Input::Changed) to
+/// each of its machines (TOOL-16).
+pub trait Watcher: Send + Sync {
+    /// The catalogue was swapped: [`Handler::view`] gives the new one from now on.
+    ///
+    /// May be called from any thread, also by code that a call runs. It runs none of the handler's code and waits for no
+    /// peer; it does wake tasks, so it is to be called without a lock of the handler's own. Takes time in proportion to the
+    /// conversations that are open; several changes are best told as one.
+    fn changed(&self, catalog: &Arc<Catalog>, what: Change);
+}
+
+/// The [`Watcher`]s of a handler, for it to keep behind a lock of its own. Those that have gone are dropped as others come, so
+/// that a server of many short connections does not grow.
+///
+/// ```
+/// use std::sync::{Arc, Mutex, PoisonError};
+///
+/// use mcp_core::drive::Watchers;
+/// use mcp_core::{Catalog, Change};
+///
+/// fn tell(watchers: &Mutex<Watchers>, catalog: &Arc<Catalog>) {
+///     // The lock is free again when they are told.
+///     let alive = watchers.lock().unwrap_or_else(PoisonError::into_inner).alive();
+///     alive.iter().for_each(|watcher| watcher.changed(catalog, Change::Tools));
+/// }
+/// ```
+#[derive(Default)]
+pub struct Watchers(Vec<Weak<dyn Watcher>>);
+
+impl Watchers {
+    /// Nobody watches.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Takes one more in.
+    pub fn add(&mut self, watcher: Weak<dyn Watcher>) {
+        // Only when there is no room left: each is looked at a bounded number of times on average.
+        if self.0.len() == self.0.capacity() {
+            self.0.retain(|watcher| watcher.strong_count() > 0);
+            self.0.reserve(self.0.len() + 1);
+        }
+        self.0.push(watcher);
+    }
+
+    /// Those that still watch, to be told once no lock is held.
+    #[must_use]
+    pub fn alive(&self) -> Vec<Arc<dyn Watcher>> {
+        self.0.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+impl fmt::Debug for Watchers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Watchers").field(&self.0.len()).finish()
+    }
 }
 
 /// A call under way.
@@ -74,5 +160,39 @@ impl Link {
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
         self.up.is_abandoned(self.call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Deaf;
+
+    impl Watcher for Deaf {
+        fn changed(&self, _: &Arc<Catalog>, _: Change) {}
+    }
+
+    #[test]
+    fn watchers_that_have_gone_leave_no_trace() {
+        let mut watchers = Watchers::new();
+        let kept: Arc<dyn Watcher> = Arc::new(Deaf);
+        watchers.add(Arc::downgrade(&kept));
+        for _ in 0..10_000 {
+            let gone: Arc<dyn Watcher> = Arc::new(Deaf);
+            watchers.add(Arc::downgrade(&gone));
+        }
+        assert!(watchers.0.capacity() <= 16, "{}", watchers.0.capacity());
+        assert_eq!(watchers.alive().len(), 1);
+        drop(kept);
+        assert!(watchers.alive().is_empty());
+    }
+
+    #[test]
+    fn watchers_that_live_are_all_kept() {
+        let mut watchers = Watchers::new();
+        let all: Vec<Arc<dyn Watcher>> = (0..100).map(|_| Arc::new(Deaf) as Arc<dyn Watcher>).collect();
+        all.iter().for_each(|watcher| watchers.add(Arc::downgrade(watcher)));
+        assert_eq!(watchers.alive().len(), 100);
     }
 }

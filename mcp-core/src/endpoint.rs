@@ -113,7 +113,8 @@ impl EndpointBuilder {
         self
     }
 
-    /// Offers tools; `list_changed` promises word of every change of their list (TOOL-1, TOOL-16).
+    /// Offers tools; `list_changed` promises word of every change of their list (TOOL-1, TOOL-16), to legacy clients: there
+    /// is no stream yet on which a modern one could be told.
     #[must_use]
     pub const fn tools(mut self, list_changed: bool) -> Self {
         self.tools = Some(Tools { list_changed });
@@ -245,13 +246,17 @@ impl EndpointBuilder {
     }
 
     /// What is served, and nothing else (LIFE-12, 21.4). `listChanged: false` says nothing and is left out (A39).
+    ///
+    /// Modern clients hear of changes by `subscriptions/listen` alone (TOOL-16), which is not served: nothing of it is
+    /// promised to them.
     fn capabilities(&self, out: &mut Vec<u8>, revision: Revision) {
         let mut object = Object::open(out);
         if self.logging {
             object.json("logging", "{}");
         }
         if let Some(tools) = self.tools {
-            object.json("tools", if tools.list_changed { "{\"listChanged\":true}" } else { "{}" });
+            let told = tools.list_changed && revision.era() == Era::Legacy;
+            object.json("tools", if told { "{\"listChanged\":true}" } else { "{}" });
         }
         let declared = |extension: &&ExtensionDecl| match revision {
             Revision::V2026_07_28 => true,
@@ -370,7 +375,7 @@ impl Endpoint {
         self.tools.is_some()
     }
 
-    /// Whether word of a change of the list of tools is promised.
+    /// Whether word of a change of the list of tools is promised to legacy clients.
     #[must_use]
     pub fn tools_list_changed(&self) -> bool {
         self.tools.is_some_and(|tools| tools.list_changed)

@@ -17,7 +17,9 @@
 //! | [`Session`] | one session of 2024-11-05 to 2025-11-25 over HTTP | until DELETE, idleness or shutdown |
 //! | [`Pipe`] | both eras, interleaved, on one byte stream | until the stream ends |
 //!
-//! Which of them an HTTP request is for, [`route`] says. Most people never meet this crate: `mcp-server` wraps it, and
+//! Which of them an HTTP request is for, [`route`] says. A framework is a [`drive::Handler`], which the adapters run: they
+//! ask it what each caller may see, hand it calls with a [`drive::Link`] back, and [subscribe](drive::Handler::subscribe) to
+//! hear of a swapped catalogue. Most people never meet this crate: `mcp-server` wraps it, and
 //! `mcp-transport-http` and `mcp-transport-stdio` drive it. It is for custom transports, other runtimes, tests and fuzzers.
 //!
 //! # The run loop, whole

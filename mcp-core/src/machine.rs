@@ -161,7 +161,8 @@ pub enum Input<'a> {
         /// How it ended.
         outcome: Outcome,
     },
-    /// The catalogue was swapped.
+    /// The catalogue was swapped. A client that was promised word of it gets it, also if its view shows nothing of what
+    /// differs.
     Changed {
         /// The new one.
         catalog: Arc<Catalog>,

@@ -10,7 +10,7 @@ use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::SizeHint;
-use mcp_core::drive::Handler;
+use mcp_core::drive::{Handler, Watcher};
 use mcp_core::fault::{Fault, reflect};
 use mcp_core::wire;
 use mcp_core::{Caller, Catalog, Change, Close, Exchange, Head, Input, Reply, Session, SessionId, route};
@@ -78,11 +78,10 @@ impl McpService {
     }
 
     /// Tells every session that the catalogue was swapped, so that its client hears of it (TOOL-16). What is served is
-    /// up to the handler.
+    /// up to the handler. Needed for one that does not [take in](Handler::subscribe) who watches it: the service subscribes
+    /// to its handler when it is built.
     pub fn changed(&self, catalog: &Arc<Catalog>, what: Change) {
-        self.shared
-            .sessions
-            .for_each(|cell| cell.tell(&self.shared, Input::Changed { catalog: Arc::clone(catalog), what }));
+        Watcher::changed(&*self.shared, catalog, what);
     }
 
     /// How many legacy sessions live.

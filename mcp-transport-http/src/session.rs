@@ -78,7 +78,7 @@ impl Cell {
     }
 
     /// Ends the session, if it belongs to the caller. Returns whether it does (HTTP-21).
-    pub(crate) fn delete(self: &Arc<Self>, shared: &Arc<Shared>, caller: &Caller) -> bool {
+    pub(crate) fn delete(self: &Arc<Self>, shared: &Shared, caller: &Caller) -> bool {
         let belongs = self.lock().machine.belongs_to(caller);
         if belongs {
             self.tell(shared, Input::Close(Close::Peer));
@@ -87,13 +87,13 @@ impl Cell {
     }
 
     /// Hands an input to the machine that nobody waits for an answer to.
-    pub(crate) fn tell(self: &Arc<Self>, shared: &Arc<Shared>, input: Input<'_>) {
+    pub(crate) fn tell(self: &Arc<Self>, shared: &Shared, input: Input<'_>) {
         let due = self.handle(shared, input);
         self.perform_elsewhere(shared, due);
     }
 
     /// The roster says that a deadline has come.
-    pub(crate) fn tick(self: &Arc<Self>, shared: &Arc<Shared>) {
+    pub(crate) fn tick(self: &Arc<Self>, shared: &Shared) {
         self.lock().armed = Time::MAX;
         self.tell(shared, Input::Tick);
     }
@@ -105,7 +105,7 @@ impl Cell {
     }
 
     /// A call has ended without an outcome: the runtime has dropped its task.
-    pub(crate) fn lost(self: &Arc<Self>, shared: &Arc<Shared>, ticket: Ticket) {
+    pub(crate) fn lost(self: &Arc<Self>, shared: &Shared, ticket: Ticket) {
         let due = self.finish(shared, ticket, run::lost());
         self.perform_elsewhere(shared, due);
     }
@@ -139,7 +139,7 @@ impl Cell {
     }
 
     /// Does what is due where no call may be run.
-    fn perform_elsewhere(self: &Arc<Self>, shared: &Arc<Shared>, due: Due) {
+    fn perform_elsewhere(self: &Arc<Self>, shared: &Shared, due: Due) {
         let calls = self.announce(shared, due);
         self.arm(shared);
         if calls.is_empty() {
@@ -197,7 +197,7 @@ impl Cell {
 
     /// Has the roster look at the session by its deadline. A busy session moves it to later times only, which costs
     /// nothing here.
-    fn arm(&self, shared: &Arc<Shared>) {
+    fn arm(&self, shared: &Shared) {
         let at = {
             let mut state = self.lock();
             match state.machine.deadline() {

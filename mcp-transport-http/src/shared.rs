@@ -1,12 +1,12 @@
 //! What all clones of one service share.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
-use mcp_core::drive::Handler;
-use mcp_core::{Endpoint, MachineId, Time};
+use mcp_core::drive::{Handler, Watcher};
+use mcp_core::{Catalog, Change, Endpoint, Input, MachineId, Time};
 
 use crate::bell::Bell;
 use crate::builder::Config;
@@ -34,7 +34,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(handler: Box<dyn Handler>, runtime: Box<dyn Runtime>, config: Config) -> Arc<Self> {
-        Arc::new(Self {
+        let shared = Arc::new(Self {
             sessions: Sessions::new(handler.endpoint().limits().sessions),
             seats: Seats::new(handler.endpoint().limits()),
             clock: Clock::new(&*runtime),
@@ -46,7 +46,10 @@ impl Shared {
             spawned: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
             calm: Bell::default(),
-        })
+        });
+        let watcher: Weak<Self> = Arc::downgrade(&shared);
+        shared.handler.subscribe(watcher);
+        shared
     }
 
     pub(crate) fn endpoint(&self) -> &Arc<Endpoint> {
@@ -106,6 +109,13 @@ impl Shared {
         if self.closing.load(Ordering::SeqCst) {
             self.calm.ring();
         }
+    }
+}
+
+impl Watcher for Shared {
+    // No lock is held where the handler's code runs, so none of those taken here can be held by whoever calls this.
+    fn changed(&self, catalog: &Arc<Catalog>, what: Change) {
+        self.sessions.for_each(|cell| cell.tell(self, Input::Changed { catalog: Arc::clone(catalog), what }));
     }
 }
 

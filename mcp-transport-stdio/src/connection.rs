@@ -128,6 +128,8 @@ impl<H: Handler, C: Clock> Connection<H, C> {
     {
         let limits = self.handler.endpoint().policy().limits.clone();
         let uplink = Arc::clone(&self.shared) as Arc<_>;
+        let watcher = Arc::downgrade(&self.shared);
+        self.handler.subscribe(watcher);
         Driver {
             incoming: Incoming::new(reader, limits.line, self.chunk),
             outgoing: Outgoing::new(writer, self.chunk),

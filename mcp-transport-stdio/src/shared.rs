@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 
 use mcp_core::catalog::Catalog;
-use mcp_core::drive::Uplink;
+use mcp_core::drive::{Uplink, Watcher};
 use mcp_core::{CallId, Change, Input, Machine, Note, Pipe};
 
 use crate::clock::Clock;
@@ -25,10 +25,11 @@ impl Control {
         }
     }
 
-    /// The catalogue was swapped: a client that wants to know will be told.
+    /// The catalogue was swapped: a client that wants to know will be told (TOOL-16). Needed for a handler that does not
+    /// [take in](mcp_core::drive::Handler::subscribe) who watches it: a connection subscribes to its handler when it runs.
     pub fn changed(&self, catalog: Arc<Catalog>, what: Change) {
         if let Some(hub) = self.0.upgrade() {
-            hub.changed(catalog, what);
+            hub.changed(&catalog, what);
         }
     }
 }
@@ -62,9 +63,8 @@ enum Attention {
     Away(Waker),
 }
 
-trait Hub: Uplink {
+trait Hub: Uplink + Watcher {
     fn shutdown(&self);
-    fn changed(&self, catalog: Arc<Catalog>, what: Change);
 }
 
 impl<C: Clock> Shared<C> {
@@ -148,9 +148,11 @@ impl<C: Clock> Hub for Shared<C> {
     fn shutdown(&self) {
         self.call(|state| state.shutdown = true);
     }
+}
 
-    fn changed(&self, catalog: Arc<Catalog>, what: Change) {
-        let now = self.clock.now();
+impl<C: Clock> Watcher for Shared<C> {
+    fn changed(&self, catalog: &Arc<Catalog>, what: Change) {
+        let (now, catalog) = (self.clock.now(), Arc::clone(catalog));
         self.call(|state| state.pipe.handle(now, Input::Changed { catalog, what }));
     }
 }
