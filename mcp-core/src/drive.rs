@@ -5,6 +5,7 @@
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
+use core::any::Any;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
@@ -137,18 +138,54 @@ pub trait Uplink: Send + Sync + fmt::Debug {
     fn is_abandoned(&self, call: CallId) -> bool;
 }
 
-/// A running call's own end of an [`Uplink`].
+/// A running call's own end of an [`Uplink`], and what its transport knows of the request.
+///
+/// ```
+/// use mcp_core::drive::Link;
+///
+/// /// What some transport says of a request: a type of its own, which the code of a call asks for by name.
+/// #[derive(Debug)]
+/// struct Socket {
+///     peer: std::net::SocketAddr,
+/// }
+///
+/// fn is_local(link: &Link) -> bool {
+///     // Over another transport there is no such thing.
+///     link.context::<Socket>().is_none_or(|socket| socket.peer.ip().is_loopback())
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Link {
     call: CallId,
     up: Arc<dyn Uplink>,
+    context: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Link {
     /// The link of one call.
     #[must_use]
     pub fn new(call: CallId, up: Arc<dyn Uplink>) -> Self {
-        Self { call, up }
+        Self { call, up, context: None }
+    }
+
+    /// With what the transport knows of the request that started this run.
+    #[must_use]
+    pub fn with_context(mut self, context: Arc<dyn Any + Send + Sync>) -> Self {
+        self.context = Some(context);
+        self
+    }
+
+    /// What the transport knows of the request that started this run: its adapter says of which type that is. `None` if it
+    /// is of another, or there is nothing.
+    #[must_use]
+    pub fn context<T: Any>(&self) -> Option<&T> {
+        self.context.as_deref()?.downcast_ref()
+    }
+
+    /// The same, to keep. It lives as long as it is kept.
+    #[must_use]
+    pub fn shared_context<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        Arc::clone(self.context.as_ref()?).downcast().ok()
     }
 
     /// Says something on the way. Dropped if nobody waits any more.
@@ -186,6 +223,26 @@ mod tests {
         assert_eq!(watchers.alive().len(), 1);
         drop(kept);
         assert!(watchers.alive().is_empty());
+    }
+
+    #[derive(Debug)]
+    struct Mute;
+
+    impl Uplink for Mute {
+        fn note(&self, _: CallId, _: Note) {}
+
+        fn is_abandoned(&self, _: CallId) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_context_is_found_by_its_type_alone() {
+        let link = Link::new(CallId(1), Arc::new(Mute));
+        assert_eq!((link.context::<u8>(), link.shared_context::<u8>()), (None, None));
+        let link = link.with_context(Arc::new(7_u8)).clone();
+        assert_eq!((link.context::<u8>(), link.context::<i8>()), (Some(&7), None));
+        assert_eq!((link.shared_context::<u8>().as_deref(), link.shared_context::<i8>()), (Some(&7), None));
     }
 
     #[test]

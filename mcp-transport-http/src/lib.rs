@@ -15,6 +15,7 @@
 //! browser, how long a body may be and take, and who waits for whom.
 //!
 //! * [`McpService`] takes requests with any body. One that is answered at once costs no task and no timer.
+//! * [`RequestHead`] is what the code of a call can learn of the request that started it.
 //! * [`Runtime`] is what it needs of an async runtime: to start a task and to sleep.
 //! * `Server` listens on a TCP port, with limits in number, size and time (feature `tokio`, on by default).
 //!
@@ -28,6 +29,7 @@ mod builder;
 mod clock;
 mod cors;
 mod guard;
+mod head;
 #[cfg(feature = "tokio")]
 mod linger;
 mod parked;
@@ -48,6 +50,7 @@ mod upload;
 
 pub use body::Body;
 pub use builder::{BuildError, Builder};
+pub use head::RequestHead;
 pub use responding::Responding;
 #[cfg(feature = "hyper")]
 pub use runtime::HyperRuntime;

@@ -8,9 +8,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use http::Response;
 use http::header::ORIGIN;
 use http::request::Parts;
+use http::{HeaderValue, Response};
 use mcp_core::Caller;
 
 use crate::body::Body;
@@ -24,7 +24,10 @@ pin_project_lite::pin_project! {
     /// A response on its way. Never fails: what goes wrong is a response too.
     pub struct Responding<B> {
         shared: Arc<Shared>,
-        head: Parts,
+        // Taken by the calls of a POST once its body is there.
+        head: Option<Parts>,
+        // To let web pages read the answer, if that is wanted.
+        origin: Option<HeaderValue>,
         #[pin]
         body: B,
         step: Step,
@@ -40,8 +43,9 @@ enum Step {
 }
 
 impl<B> Responding<B> {
-    pub(crate) const fn new(shared: Arc<Shared>, head: Parts, body: B) -> Self {
-        Self { shared, head, body, step: Step::Receive }
+    pub(crate) fn new(shared: Arc<Shared>, head: Parts, body: B) -> Self {
+        let origin = if shared.config.cors { head.headers.get(ORIGIN).cloned() } else { None };
+        Self { shared, head: Some(head), origin, body, step: Step::Receive }
     }
 }
 
@@ -57,11 +61,12 @@ where
         let mut response = loop {
             let answered = match this.step {
                 Step::Receive => {
-                    if let Some(refused) = check(this.shared, this.head) {
+                    let Some(head) = this.head.as_ref() else { return Poll::Pending };
+                    if let Some(refused) = check(this.shared, head) {
                         *this.step = Step::Done;
                         return Poll::Ready(Ok(refused));
                     }
-                    match receive(this.shared, this.head, &this.body.size_hint(), cx) {
+                    match receive(this.shared, head, &this.body.size_hint(), cx) {
                         Received::Answered(answered) => answered,
                         Received::Post(caller, upload) => {
                             *this.step = Step::Upload(caller, upload);
@@ -70,8 +75,10 @@ where
                     }
                 }
                 Step::Upload(caller, upload) => {
-                    match ready!(upload.poll(this.body.as_mut(), cx, &*this.shared.runtime)) {
-                        Ok(bytes) => post(this.shared, this.head, caller, bytes, cx),
+                    let read = ready!(upload.poll(this.body.as_mut(), cx, &*this.shared.runtime));
+                    let Some(head) = this.head.take() else { return Poll::Pending };
+                    match read {
+                        Ok(bytes) => post(this.shared, head, caller, bytes, cx),
                         Err(fault) => Answered::Now(crate::answer::refuse(&fault)),
                     }
                 }
@@ -92,10 +99,8 @@ where
             }
         };
         *this.step = Step::Done;
-        if this.shared.config.cors
-            && let Some(origin) = this.head.headers.get(ORIGIN)
-        {
-            cors::expose(&mut response, origin.clone());
+        if let Some(origin) = this.origin.take() {
+            cors::expose(&mut response, origin);
         }
         Poll::Ready(Ok(response))
     }
@@ -103,6 +108,8 @@ where
 
 impl<B> fmt::Debug for Responding<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Responding").field("method", &self.head.method).finish_non_exhaustive()
+        f.debug_struct("Responding")
+            .field("method", &self.head.as_ref().map(|head| &head.method))
+            .finish_non_exhaustive()
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http::header::{HOST, ORIGIN};
 use http::request::Parts;
-use http::{Method, Request, Response};
+use http::{HeaderMap, Method, Request, Response};
 use http_body::SizeHint;
 use mcp_core::drive::{Handler, Watcher};
 use mcp_core::fault::{Fault, reflect};
@@ -19,6 +19,7 @@ use crate::answer::{not_here, refuse, respond, whole};
 use crate::body::Body;
 use crate::builder::Builder;
 use crate::cors;
+use crate::head::RequestHead;
 use crate::responding::Responding;
 use crate::session::Cell;
 use crate::shared::Shared;
@@ -182,7 +183,7 @@ pub(crate) fn receive(shared: &Arc<Shared>, head: &Parts, size: &SizeHint, cx: &
 
 /// Answers what is no POST.
 fn without_body(shared: &Arc<Shared>, parts: &Parts, caller: &Caller, cx: &mut Context<'_>) -> Answered {
-    let head = read_head(parts);
+    let head = read_head(&parts.headers);
     let route = match parts.method {
         Method::GET => route::get(shared.endpoint(), &head),
         Method::DELETE => route::delete(shared.endpoint(), &head),
@@ -198,7 +199,7 @@ fn without_body(shared: &Arc<Shared>, parts: &Parts, caller: &Caller, cx: &mut C
     let Some(cell) = shared.sessions.find(id) else { return Answered::Now(whole(route::unknown_session(None))) };
     if parts.method == Method::GET {
         let input = Input::Attach { head: &head, from: caller };
-        return Answered::by(cell.ask(shared, input, cx), cx);
+        return Answered::by(cell.ask(shared, input, None, cx), cx);
     }
     Answered::Now(if cell.delete(shared, caller) {
         respond(&Reply::DELETED, Body::empty())
@@ -210,7 +211,7 @@ fn without_body(shared: &Arc<Shared>, parts: &Parts, caller: &Caller, cx: &mut C
 /// Answers a POST, whose body has been read.
 pub(crate) fn post(
     shared: &Arc<Shared>,
-    parts: &Parts,
+    parts: Parts,
     caller: &Caller,
     body: bytes::Bytes,
     cx: &mut Context<'_>,
@@ -220,7 +221,8 @@ pub(crate) fn post(
         Ok(message) => message,
         Err(unread) => return Answered::Now(whole(route::unread(&unread))),
     };
-    let head = read_head(parts);
+    let context = Arc::new(RequestHead::from(parts));
+    let head = read_head(context.headers());
     let view = shared.handler.view(caller);
     let now = shared.now();
     match route::post(endpoint, &message, &head) {
@@ -229,25 +231,25 @@ pub(crate) fn post(
             let id = shared.machine_id();
             let machine = Exchange::new(id, Arc::clone(endpoint), now);
             let input = Input::Message { message, head: Some(&head), from: caller, view: &view };
-            Answered::by(Solo::start(shared, id, now, machine, input), cx)
+            Answered::by(Solo::start(shared, id, now, machine, input, Arc::clone(&context)), cx)
         }
         route::Route::Sessionless(revision) => {
             let id = shared.machine_id();
             let machine = Session::sessionless(id, Arc::clone(endpoint), revision, now);
             let input = Input::Message { message, head: Some(&head), from: caller, view: &view };
-            Answered::by(Solo::start(shared, id, now, machine, input), cx)
+            Answered::by(Solo::start(shared, id, now, machine, input, Arc::clone(&context)), cx)
         }
         route::Route::Session(id) => match shared.sessions.find(id) {
             Some(cell) => {
                 let input = Input::Message { message, head: Some(&head), from: caller, view: &view };
-                Answered::by(cell.ask(shared, input, cx), cx)
+                Answered::by(cell.ask(shared, input, Some(&context), cx), cx)
             }
             None => Answered::Now(whole(route::unknown_session(Some(&message)))),
         },
         route::Route::Open => match open(shared) {
             Ok(cell) => {
                 let input = Input::Message { message, head: Some(&head), from: caller, view: &view };
-                Answered::by(cell.ask(shared, input, cx), cx)
+                Answered::by(cell.ask(shared, input, Some(&context), cx), cx)
             }
             Err(fault) => Answered::Now(whole(route::refusal(message.id(), &fault))),
         },
@@ -269,8 +271,8 @@ fn open(shared: &Arc<Shared>) -> Result<Arc<Cell>, Fault> {
     Ok(cell)
 }
 
-fn read_head(parts: &Parts) -> Head<'_> {
-    Head::read(parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+fn read_head(headers: &HeaderMap) -> Head<'_> {
+    Head::read(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
 }
 
 /// HTTP-2: whoever runs the server should learn of a name that it is reached by, and of an attack.

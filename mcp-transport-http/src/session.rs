@@ -14,6 +14,7 @@ use mcp_core::{
     Time,
 };
 
+use crate::head::RequestHead;
 use crate::run::{self, Seats, Started};
 use crate::shared::Shared;
 use crate::source::{CHUNK, Calls, Source, UNOPENED, log};
@@ -66,14 +67,21 @@ impl Cell {
         Arc::new(Self { id, shared: Arc::downgrade(shared), state: Mutex::new(state) })
     }
 
-    /// Hands a message, or a GET, to the machine. The reader is of the stream that answers it.
-    pub(crate) fn ask(self: &Arc<Self>, shared: &Arc<Shared>, input: Input<'_>, cx: &mut Context<'_>) -> Reader {
+    /// Hands a message, or a GET, to the machine. The reader is of the stream that answers it; the context is for the
+    /// calls that the message starts.
+    pub(crate) fn ask(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+        input: Input<'_>,
+        context: Option<&Arc<RequestHead>>,
+        cx: &mut Context<'_>,
+    ) -> Reader {
         let due = self.handle(shared, input);
         // The core promises `Expect`; a stream that is not there ends at once.
         let stream = due.expected.unwrap_or(StreamId::ONLY);
         let reader =
             Reader { cell: Arc::clone(self), shared: Arc::clone(shared), stream, ended: false, kept: Vec::new() };
-        self.perform(shared, due, cx);
+        self.perform(shared, due, context, cx);
         reader
     }
 
@@ -98,10 +106,17 @@ impl Cell {
         self.tell(shared, Input::Tick);
     }
 
-    /// A call has ended.
-    pub(crate) fn done(self: &Arc<Self>, shared: &Arc<Shared>, ticket: Ticket, outcome: Outcome, cx: &mut Context<'_>) {
+    /// A call has ended. If it is run again, that is by the same request.
+    pub(crate) fn done(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+        ticket: Ticket,
+        outcome: Outcome,
+        context: Option<&Arc<RequestHead>>,
+        cx: &mut Context<'_>,
+    ) {
         let due = self.finish(shared, ticket, outcome);
-        self.perform(shared, due, cx);
+        self.perform(shared, due, context, cx);
     }
 
     /// A call has ended without an outcome: the runtime has dropped its task.
@@ -126,10 +141,18 @@ impl Cell {
     }
 
     /// Does what is due, with calls polled first where this task stands.
-    fn perform(self: &Arc<Self>, shared: &Arc<Shared>, due: Due, cx: &mut Context<'_>) {
+    ///
+    /// What is due comes of one input alone, and so do its calls, and what comes of their ends: the context is of them all.
+    fn perform(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+        due: Due,
+        context: Option<&Arc<RequestHead>>,
+        cx: &mut Context<'_>,
+    ) {
         let mut calls = self.announce(shared, due);
         while let Some((ticket, call)) = calls.pop() {
-            let due = self.start(shared, ticket, *call, cx);
+            let due = self.start(shared, ticket, *call, context, cx);
             let mut more = due.map(|due| self.announce(shared, due)).unwrap_or_default();
             while let Some((ticket, call)) = more.pop() {
                 calls.push(ticket, call);
@@ -149,7 +172,8 @@ impl Cell {
         let mut due = Some(Due { calls, ..Due::default() });
         shared.runtime.spawn(Box::pin(std::future::poll_fn(move |cx| {
             if let (Some(shared), Some(due)) = (weak.upgrade(), due.take()) {
-                cell.perform(&shared, due, cx);
+                // A timer has started these calls, not a request.
+                cell.perform(&shared, due, None, cx);
             }
             Poll::Ready(())
         })));
@@ -171,10 +195,14 @@ impl Cell {
         shared: &Arc<Shared>,
         ticket: Ticket,
         call: mcp_core::Call,
+        context: Option<&Arc<RequestHead>>,
         cx: &mut Context<'_>,
     ) -> Option<Due> {
         let id = call.id;
-        let link = Link::new(id, Arc::clone(self) as Arc<dyn Uplink>);
+        let mut link = Link::new(id, Arc::clone(self) as Arc<dyn Uplink>);
+        if let Some(context) = context {
+            link = link.with_context(Arc::<RequestHead>::clone(context));
+        }
         let run = match run::start(&*shared.handler, &shared.seats, call, link, cx) {
             Started::Done(outcome) => return Some(self.finish(shared, ticket, outcome)),
             Started::Pending(run) => run,
@@ -189,7 +217,7 @@ impl Cell {
             None => false,
         };
         if wanted {
-            let task = Spawned::new(shared, Arc::clone(self), ticket, run, stop);
+            let task = Spawned::new(shared, Arc::clone(self), ticket, run, context.cloned(), stop);
             shared.runtime.spawn(Box::pin(task));
         }
         None

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use mcp_core::drive::{Link, Uplink};
 use mcp_core::{CallId, Close, Input, Machine, MachineId, Note, Outcome, Output, Pull, Reply, StreamId, Ticket, Time};
 
+use crate::head::RequestHead;
 use crate::parked::Parked;
 use crate::run::{self, Run, Seats, Started};
 use crate::runtime::Task;
@@ -28,6 +29,8 @@ pub(crate) struct Solo<M: Machine + Send + 'static> {
     timer: Option<(Time, Task)>,
     opened: Option<Reply>,
     phase: Phase,
+    /// Of the one request, which starts all that runs here.
+    context: Arc<RequestHead>,
     /// Bytes that were pulled too early, for [`Source::whole`].
     kept: Vec<u8>,
 }
@@ -61,7 +64,14 @@ struct State<M> {
 
 impl<M: Machine + Send + 'static> Solo<M> {
     /// Hands the machine its one input.
-    pub(crate) fn start(shared: &Arc<Shared>, id: MachineId, now: Time, mut machine: M, input: Input<'_>) -> Self {
+    pub(crate) fn start(
+        shared: &Arc<Shared>,
+        id: MachineId,
+        now: Time,
+        mut machine: M,
+        input: Input<'_>,
+        context: Arc<RequestHead>,
+    ) -> Self {
         machine.handle(now, input);
         let state = State { machine, waker: None, abandoned: Vec::new(), closed: false, gone: false };
         Self {
@@ -71,6 +81,7 @@ impl<M: Machine + Send + 'static> Solo<M> {
             timer: None,
             opened: None,
             phase: Phase::Quick,
+            context,
             kept: Vec::new(),
         }
     }
@@ -110,7 +121,8 @@ impl<M: Machine + Send + 'static> Solo<M> {
         // A future that is dropped may say a last word, which takes the lock.
         drop(stopped);
         while let Some((ticket, call)) = calls.pop() {
-            let link = Link::new(call.id, Arc::clone(&self.cell) as Arc<dyn Uplink>);
+            let context: Arc<RequestHead> = Arc::clone(&self.context);
+            let link = Link::new(call.id, Arc::clone(&self.cell) as Arc<dyn Uplink>).with_context(context);
             match run::start(&*self.cell.shared.handler, &self.cell.shared.seats, *call, link, cx) {
                 Started::Done(outcome) => self.done(ticket, outcome),
                 Started::Pending(run) => self.running.push((ticket, run)),

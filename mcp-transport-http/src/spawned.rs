@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use mcp_core::Ticket;
 
+use crate::head::RequestHead;
 use crate::run::{self, Run};
 use crate::session::Cell;
 use crate::shared::Shared;
@@ -51,13 +52,22 @@ pub(crate) struct Spawned {
     cell: Arc<Cell>,
     /// `None` once the call has ended.
     call: Option<(Ticket, Run)>,
+    /// Of the request that started it.
+    context: Option<Arc<RequestHead>>,
     stop: Arc<Stop>,
 }
 
 impl Spawned {
-    pub(crate) fn new(shared: &Arc<Shared>, cell: Arc<Cell>, ticket: Ticket, run: Run, stop: Arc<Stop>) -> Self {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        cell: Arc<Cell>,
+        ticket: Ticket,
+        run: Run,
+        context: Option<Arc<RequestHead>>,
+        stop: Arc<Stop>,
+    ) -> Self {
         shared.begin();
-        Self { shared: Arc::clone(shared), cell, call: Some((ticket, run)), stop }
+        Self { shared: Arc::clone(shared), cell, call: Some((ticket, run)), context, stop }
     }
 }
 
@@ -74,7 +84,7 @@ impl Future for Spawned {
         let outcome = std::task::ready!(run::poll(run, cx));
         if let Some((ticket, run)) = this.call.take() {
             drop(run);
-            this.cell.done(&this.shared, ticket, outcome, cx);
+            this.cell.done(&this.shared, ticket, outcome, this.context.as_ref(), cx);
         }
         Poll::Ready(())
     }

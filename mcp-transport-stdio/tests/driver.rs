@@ -266,6 +266,16 @@ fn a_changed_catalogue_is_told_once_tool_16() {
 }
 
 #[test]
+fn a_call_has_no_context_of_its_transport() {
+    let (to, from, tools) = (Channel::new(), Channel::new(), Tools::new());
+    to.put(legacy([call(1, "echo", 1), modern(2, "echo", 2)]));
+    to.end();
+    let mut task = Task::new(Connection::new(Arc::clone(&tools), TestClock::default()).run(to, from));
+    assert_eq!(task.finish().unwrap(), Ended::EndOfInput);
+    assert_eq!((tools.seen.entered.load(SeqCst), tools.seen.contexts.load(SeqCst)), (2, 0));
+}
+
+#[test]
 fn progress_in_a_tight_loop_is_merged_and_comes_before_the_answer_prog_6() {
     let output = serve(legacy([call(1, "progress", 100_000)]));
     let messages = messages(&output);

@@ -3,6 +3,7 @@
 mod changes;
 mod connections;
 mod embedding;
+mod heads;
 mod logs;
 mod modern;
 mod races;

@@ -44,6 +44,8 @@ pub struct Seen {
     pub dropped: AtomicUsize,
     /// Whether a call that could not be dropped was told that nobody waits.
     pub told: AtomicUsize,
+    /// Calls whose link had a context.
+    pub contexts: AtomicUsize,
     /// Times that `wait` was polled.
     pub polled: AtomicUsize,
     pub release: Mutex<Option<Waker>>,
@@ -90,6 +92,7 @@ impl Handler for Tools {
             return Running::Done(Outcome::Fail(Fault::internal("no such thing")));
         };
         self.seen.entered.fetch_add(1, Ordering::SeqCst);
+        self.seen.contexts.fetch_add(usize::from(!format!("{link:?}").contains("context: None")), Ordering::SeqCst);
         let seen = Arc::clone(&self.seen);
         match TOOLS[usize::try_from(tool.0).unwrap()] {
             "echo" => Running::Done(text(String::from_utf8(arguments.to_vec()).unwrap())),
