@@ -130,6 +130,13 @@ impl Ctx {
         self.entry.states.get()
     }
 
+    /// What the transport knows of the request, if it says so by that type: over HTTP a `RequestHead`, over a transport of
+    /// your own what it gave [`Link::with_context`].
+    #[must_use]
+    pub fn transport<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.link.shared_context()
+    }
+
     /// The name of the tool.
     #[must_use]
     pub fn tool(&self) -> &str {

@@ -18,7 +18,11 @@ use crate::error::{BuildError, Result};
 use crate::serve::App;
 use crate::server::Server;
 
-pub use mcp_transport_http::{Body, McpService, Responding};
+mod head;
+
+pub use head::Head;
+pub use http::HeaderMap;
+pub use mcp_transport_http::{Body, McpService, RequestHead, Responding};
 
 /// The path of the endpoint where none was given: the adapter's own default.
 const PATH: &str = "/mcp";

@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
 use mcp_core::catalog::{self, Catalog, Defect, Handle, View};
-use mcp_core::drive::{Handler, Link, Running};
+use mcp_core::drive::{Handler, Link, Running, Watcher, Watchers};
 use mcp_core::fault::{Fault, reflect};
-use mcp_core::{Call, Caller, Endpoint, Kind, Outcome};
+use mcp_core::{Call, Caller, Change, Endpoint, Kind, Outcome};
 
 use crate::code::Entry;
 use crate::error::BuildError;
@@ -38,8 +38,9 @@ struct Inner {
     endpoint: Arc<Endpoint>,
     states: Arc<States>,
     table: ArcSwap<Table>,
-    /// One change at a time, so that the last word that a client hears is of the last table.
+    /// One change at a time, each on top of the one before.
     changing: Mutex<()>,
+    watchers: Mutex<Watchers>,
     #[cfg(feature = "http")]
     http: Http,
 }
@@ -70,6 +71,7 @@ impl App {
             states,
             table: ArcSwap::from_pointee(table),
             changing: Mutex::new(()),
+            watchers: Mutex::new(Watchers::new()),
             #[cfg(feature = "http")]
             http,
         }))
@@ -116,7 +118,7 @@ impl App {
     ///
     /// Everything that is wrong with what was added, at once; then nothing has changed.
     pub fn edit(&self, change: impl FnOnce(&mut Edit)) -> Result<(), BuildError> {
-        let _one_at_a_time = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let one_at_a_time = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut edit = Edit::of(&self.0.table.load());
         change(&mut edit);
         if !edit.changed {
@@ -124,6 +126,8 @@ impl App {
         }
         let table = edit.build(&self.0.states).map_err(BuildError::new)?;
         self.0.table.store(Arc::new(table));
+        drop(one_at_a_time);
+        self.tell();
         Ok(())
     }
 
@@ -131,6 +135,19 @@ impl App {
     #[must_use]
     pub fn tool_names(&self) -> Vec<String> {
         self.0.table.load().view.tools().map(|tool| tool.name().to_owned()).collect()
+    }
+
+    /// Adapters are told without a lock, as that may wake and so run anything. Another change may come in between: whoever
+    /// finds that the table is not the one that it told of tells again, so the last word is always of the last table.
+    fn tell(&self) {
+        let watchers = self.0.watchers.lock().unwrap_or_else(PoisonError::into_inner).alive();
+        loop {
+            let table = self.0.table.load_full();
+            watchers.iter().for_each(|watcher| watcher.changed(table.view.catalog(), Change::Tools));
+            if Arc::ptr_eq(&table, &self.0.table.load()) {
+                return;
+            }
+        }
     }
 }
 
@@ -163,6 +180,10 @@ impl Handler for App {
             // No extension is declared.
             (None, _) => Running::Done(Outcome::Fail(Fault::internal("Internal error: the server cannot run this"))),
         }
+    }
+
+    fn subscribe(&self, watcher: Weak<dyn Watcher>) {
+        self.0.watchers.lock().unwrap_or_else(PoisonError::into_inner).add(watcher);
     }
 }
 

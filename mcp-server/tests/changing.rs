@@ -1,0 +1,119 @@
+//! Tools that come and go while the server serves.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{Client, text};
+use mcp_server::{App, Ctx, Server, Tool, Value, json};
+
+fn tool(name: &str) -> Tool {
+    Tool::new(name).description("A tool of a test.")
+}
+
+fn app() -> App {
+    Server::new("test", "1").tool(tool("first").run(|| "first")).build().expect("it builds")
+}
+
+#[tokio::test]
+async fn a_tool_that_was_added_is_listed_and_called_and_one_that_was_removed_is_unknown_tool_16() {
+    let app = app();
+    let mut client = Client::to(app.clone());
+    app.add_tool(tool("second").run(|| "second")).expect("it can be added");
+    assert_eq!(app.tool_names(), ["first", "second"]);
+    assert_eq!(text(&client.call("second", json!({})).await), "second");
+    assert!(app.remove_tool("first"));
+    assert!(!app.remove_tool("first"), "it is gone");
+    let gone = client.call("first", json!({})).await;
+    assert_eq!(gone["error"]["message"], "Unknown tool: first");
+    assert_eq!(app.tool_names(), ["second"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_change_is_told_at_once_and_changes_nothing() {
+    let app = app();
+    let error = app
+        .edit(|tools| {
+            tools.remove("first");
+            tools.add(tool("no code"));
+            tools.add(Tool::new("silent").run(|| ()));
+        })
+        .expect_err("two mistakes");
+    let rules: Vec<_> = error.defects().iter().map(|defect| (&*defect.entry, defect.rule)).collect();
+    assert_eq!(rules, [("no code", "TOOL-6"), ("silent", "TOOL-3")]);
+    assert_eq!(app.tool_names(), ["first"], "also what was right about it was not done");
+    let twice = app.add_tool(tool("first").run(|| ())).expect_err("there is one");
+    let text = twice.to_string();
+    assert_eq!(text.matches("mcp-server/tests/changing.rs:").count(), 2, "both places are named: {text}");
+}
+
+#[tokio::test]
+async fn an_edit_may_replace_a_tool_by_another_of_its_name() {
+    let app = app();
+    let mut client = Client::to(app.clone());
+    app.edit(|tools| {
+        assert!(tools.remove("first"));
+        tools.add(tool("first").run(|| "another"));
+    })
+    .expect("a replacement");
+    assert_eq!(text(&client.call("first", json!({})).await), "another");
+}
+
+#[tokio::test]
+async fn a_call_that_runs_goes_on_though_its_tool_is_removed_and_its_slot_taken() {
+    let app = app();
+    let gate = Arc::new(tokio::sync::Notify::new());
+    let entered = Arc::new(tokio::sync::Notify::new());
+    let (gates, enters) = (Arc::clone(&gate), Arc::clone(&entered));
+    app.add_tool(tool("slow").run(move || {
+        let (gate, entered) = (Arc::clone(&gates), Arc::clone(&enters));
+        async move {
+            entered.notify_one();
+            gate.notified().await;
+            "slow"
+        }
+    }))
+    .expect("it can be added");
+    let mut client = Client::to(app.clone());
+    let slow = client.request("tools/call", json!({"name": "slow", "arguments": {}})).await;
+    entered.notified().await;
+    assert!(app.remove_tool("slow"));
+    app.add_tool(tool("quick").run(|| "quick")).expect("it takes the place");
+    assert_eq!(text(&client.call("quick", json!({})).await), "quick");
+    gate.notify_one();
+    let answer = client.next().await;
+    assert_eq!((&answer["id"], text(&answer)), (&json!(slow), "slow"));
+}
+
+#[tokio::test]
+async fn a_tool_may_add_tools_and_a_legacy_client_is_told_once_tool_16() {
+    let app = app();
+    let inner = app.clone();
+    app.add_tool(tool("learn").run(move |_: Ctx, args: Names| {
+        let learnt = inner.edit(|tools| args.names.iter().for_each(|name| tools.add(tool(name).run(|| "learnt"))));
+        learnt.map_err(|error| error.to_string())
+    }))
+    .expect("it can be added");
+    let mut client = Client::to(app);
+    client
+        .send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+        }}))
+        .await;
+    let promised = client.next().await;
+    assert_eq!(promised["result"]["capabilities"]["tools"], json!({"listChanged": true}));
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    let call = |id: u32, name: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
+    client.send(&call(1, "learn", json!({"names": ["a", "b", "c"]}))).await;
+    client.send(&call(2, "c", json!({}))).await;
+    let said = [client.next().await, client.next().await, client.next().await];
+    let told = said.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
+    assert_eq!(told, 1, "{said:?}");
+    let learnt = said.iter().find(|message| message["id"] == 2).expect("the second call is answered");
+    assert_eq!(text(learnt), "learnt");
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Names {
+    names: Vec<String>,
+}
