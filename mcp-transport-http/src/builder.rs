@@ -76,9 +76,7 @@ impl Builder {
     /// which it routes by, say `/`.
     #[must_use]
     pub fn path(mut self, path: &str) -> Self {
-        if !path.starts_with('/') || path.contains(['?', '#', '{', '*']) {
-            self.mistakes.push(format!("path({path:?}): give the path of one endpoint, as in `/mcp`"));
-        }
+        self.note("path", path, Self::check_path(path));
         self.config.path = path.strip_suffix('/').unwrap_or(path).into();
         self
     }
@@ -88,7 +86,8 @@ impl Builder {
     /// a name of its own (HTTP-2).
     #[must_use]
     pub fn allow_host(mut self, host: &str) -> Self {
-        self.mistakes.extend(self.config.guard.allow_host(host).err());
+        let allowed = self.config.guard.allow_host(host);
+        self.note("allow_host", host, allowed);
         self
     }
 
@@ -103,7 +102,8 @@ impl Builder {
     /// any other a request is refused with 403 (HTTP-2). See also [`Builder::cors`].
     #[must_use]
     pub fn allow_origin(mut self, origin: &str) -> Self {
-        self.mistakes.extend(self.config.guard.allow_origin(origin).err());
+        let allowed = self.config.guard.allow_origin(origin);
+        self.note("allow_origin", origin, allowed);
         self
     }
 
@@ -151,6 +151,40 @@ impl Builder {
             return Err(BuildError(self.mistakes));
         }
         Ok(McpService::new(Shared::new(self.handler, Box::new(runtime), self.config)))
+    }
+
+    /// Whether [`Builder::path`] takes that, to be asked before there is a handler.
+    ///
+    /// # Errors
+    ///
+    /// What to give instead.
+    pub fn check_path(path: &str) -> Result<(), &'static str> {
+        match path.starts_with('/') && !path.contains(['?', '#', '{', '*']) {
+            true => Ok(()),
+            false => Err("give the path of one endpoint, as in `/mcp`"),
+        }
+    }
+
+    /// Whether [`Builder::allow_host`] takes that.
+    ///
+    /// # Errors
+    ///
+    /// What to give instead.
+    pub fn check_host(host: &str) -> Result<(), &'static str> {
+        Guard::default().allow_host(host)
+    }
+
+    /// Whether [`Builder::allow_origin`] takes that.
+    ///
+    /// # Errors
+    ///
+    /// What to give instead.
+    pub fn check_origin(origin: &str) -> Result<(), &'static str> {
+        Guard::default().allow_origin(origin)
+    }
+
+    fn note(&mut self, method: &str, given: &str, checked: Result<(), &'static str>) {
+        self.mistakes.extend(checked.err().map(|remedy| format!("{method}({given:?}): {remedy}")));
     }
 }
 

@@ -45,23 +45,21 @@ enum Origin {
 
 impl Guard {
     /// Serves one more host: a name, with or without a port. Without one, any port will do.
-    pub(crate) fn allow_host(&mut self, host: &str) -> Result<(), String> {
-        let site = parse_site(host).ok_or_else(|| {
-            format!("allow_host({host:?}): give a host name as in a URL, with or without a port, and nothing else")
-        })?;
-        self.hosts.push(Site { name: site.0.to_ascii_lowercase().into(), port: site.1 });
+    pub(crate) fn allow_host(&mut self, host: &str) -> Result<(), &'static str> {
+        let (name, port) =
+            parse_site(host).ok_or("give a host name as in a URL, with or without a port, and nothing else")?;
+        self.hosts.push(Site { name: name.to_ascii_lowercase().into(), port });
         Ok(())
     }
 
     /// Serves pages of one more origin: `scheme://host`, with a port unless it is the scheme's own.
-    pub(crate) fn allow_origin(&mut self, origin: &str) -> Result<(), String> {
+    pub(crate) fn allow_origin(&mut self, origin: &str) -> Result<(), &'static str> {
         if origin == "null" {
             self.origins.push(Origin::Opaque);
             return Ok(());
         }
-        let (scheme, name, port) = parse_origin(origin).ok_or_else(|| {
-            format!("allow_origin({origin:?}): give `scheme://host` or `scheme://host:port`, without a path")
-        })?;
+        let (scheme, name, port) =
+            parse_origin(origin).ok_or("give `scheme://host` or `scheme://host:port`, without a path")?;
         let site = Site { name: name.to_ascii_lowercase().into(), port };
         self.origins.push(Origin::Site { scheme: scheme.to_ascii_lowercase().into(), site });
         Ok(())
