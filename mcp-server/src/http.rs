@@ -3,14 +3,10 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::task::Poll;
 
-use mcp_core::answer::Implementation;
-use mcp_core::catalog::{Catalog, Defect, View};
-use mcp_core::drive::{Handler, Link, Running};
-use mcp_core::fault::Fault;
-use mcp_core::{Call, Caller, Endpoint, Outcome};
+use mcp_core::catalog::Defect;
+use mcp_core::fault::reflect;
 use mcp_transport_http::{Builder, TokioRuntime};
 use tokio::net::ToSocketAddrs;
 
@@ -41,22 +37,24 @@ enum Setting {
     Cors,
 }
 
+impl Setting {
+    fn defect(&self) -> Option<Defect> {
+        let (rule, method, given, checked) = match self {
+            Self::Path(path) => ("HTTP-1", "http_path", path, Builder::check_path(path)),
+            Self::Host(host) => ("HTTP-2", "allow_host", host, Builder::check_host(host)),
+            Self::Origin(origin) => ("HTTP-2", "allow_origin", origin, Builder::check_origin(origin)),
+            Self::AnyHost | Self::AnyOrigin | Self::Cors => return None,
+        };
+        let remedy = checked.err()?;
+        let message = format!("{method}(\"{}\"): {remedy}", reflect(given));
+        Some(Defect { entry: "http".into(), rule, message: message.into() })
+    }
+}
+
 impl Http {
     /// What is wrong with the settings.
     pub(crate) fn defects(&self) -> Vec<Defect> {
-        if self.0.is_empty() {
-            return Vec::new();
-        }
-        // The adapter names its own methods. Only one has another name here.
-        let defect = |mistake: &str| match mistake.strip_prefix("path(") {
-            Some(path) => Defect { entry: "http".into(), rule: "HTTP-1", message: format!("http_path({path}").into() },
-            None => Defect { entry: "http".into(), rule: "HTTP-2", message: mistake.into() },
-        };
-        let built = Trial::new().map(|trial| self.apply(McpService::builder(trial)).build(TokioRuntime));
-        match built {
-            Some(Err(error)) => error.mistakes().map(defect).collect(),
-            Some(Ok(_)) | None => Vec::new(),
-        }
+        self.0.iter().filter_map(Setting::defect).collect()
     }
 
     /// The path of the endpoint.
@@ -292,32 +290,5 @@ impl Signals {
     #[cfg(not(any(unix, windows)))]
     fn poll(&mut self, _: &mut std::task::Context<'_>) -> Poll<()> {
         Poll::Pending
-    }
-}
-
-/// A server without anything, to try settings on while the real one may have defects of its own.
-struct Trial {
-    endpoint: Arc<Endpoint>,
-    view: View,
-}
-
-impl Trial {
-    fn new() -> Option<Self> {
-        let endpoint = Endpoint::builder(Implementation::new("trial", "0")).build().ok()?;
-        Some(Self { endpoint, view: View::all(Catalog::builder().build().ok()?) })
-    }
-}
-
-impl Handler for Trial {
-    fn endpoint(&self) -> &Arc<Endpoint> {
-        &self.endpoint
-    }
-
-    fn view(&self, _: &Caller) -> View {
-        self.view.clone()
-    }
-
-    fn call(&self, _: Call, _: Link) -> Running {
-        Running::Done(Outcome::Fail(Fault::internal("Internal error: nothing is served here")))
     }
 }

@@ -68,6 +68,11 @@ async fn it_answers_a_request_by_itself_and_no_more_once_it_is_shut_down() {
     let service = service(server());
     let response = service.handle(call("/mcp")).await;
     assert_eq!(response.status(), StatusCode::OK);
+    let (head, body) = call("/mcp").into_parts();
+    let body = to_bytes(body, 1 << 16).await.expect("a body");
+    let response = service.handle_bytes(Request::from_parts(head, body)).await;
+    let body = to_bytes(Body::new(response.into_body()), 1 << 16).await.expect("a body");
+    assert!(String::from_utf8_lossy(&body).contains("Hello!"), "{body:?}");
     service.shutdown(Duration::ZERO).await;
     assert_eq!(service.handle(call("/mcp")).await.status(), StatusCode::SERVICE_UNAVAILABLE);
 }

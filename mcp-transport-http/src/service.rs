@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response};
 use http_body::SizeHint;
+use http_body_util::Full;
 use mcp_core::drive::{Handler, Watcher};
 use mcp_core::fault::{Fault, reflect};
 use mcp_core::wire;
@@ -65,6 +67,21 @@ impl McpService {
             let Ok(response) = responding.await;
             response
         }
+    }
+
+    /// The same for a host that has read the body itself. It should have counted the bytes as it did so: here the limit
+    /// ([`Limits::body`](mcp_core::policy::Limits)) is met when all of them are there already.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use bytes::Bytes;
+    /// # use mcp_transport_http::{Body, McpService};
+    /// async fn answer(service: &McpService, request: http::Request<Bytes>) -> http::Response<Body> {
+    ///     service.handle_bytes(request).await
+    /// }
+    /// ```
+    pub fn handle_bytes(&self, request: Request<Bytes>) -> impl Future<Output = Response<Body>> + use<> {
+        self.handle(request.map(Full::new))
     }
 
     /// Whether it answers to loopback names only.
