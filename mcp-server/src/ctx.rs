@@ -33,7 +33,7 @@ use crate::extract::{Log, Progress};
 /// async fn count(ctx: Ctx, args: Files) -> Result<String, ToolError> {
 ///     let mut bytes = 0;
 ///     for (done, file) in args.files.iter().enumerate() {
-///         ctx.progress(done as f64, args.files.len() as f64, "counting");
+///         ctx.progress().say(done, args.files.len(), "counting");
 ///         bytes += tokio::fs::read(file).await?.len();
 ///     }
 ///     Ok(format!("{bytes} bytes in {} files", args.files.len()))
@@ -74,40 +74,17 @@ impl Ctx {
         self.signal.as_ref()
     }
 
-    pub(crate) fn progress_handle(&self) -> Progress {
+    /// Tells the client how far the work is.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
         Progress::new(self.link.clone(), self.call.progress)
     }
 
-    pub(crate) fn log_handle(&self) -> Log {
-        Log::new(self.link.clone())
-    }
-
-    /// Tells how far the work is: `done` of `total`, and in words. Sent if the client asked for it and `done` has grown;
-    /// a slow client gets the latest only.
-    pub fn progress<'a>(&self, done: f64, total: impl Into<Option<f64>>, message: impl Into<Option<&'a str>>) {
-        // Nobody listens in most calls, and those pay nothing.
-        if self.call.progress {
-            let message = message.into().map(Into::into);
-            self.link.note(Note::Progress { progress: done, total: total.into(), message });
-        }
-    }
-
-    /// Whether anybody waits for progress.
+    /// Logs to the client. The server must offer that: see [`Tool::logs`](crate::Tool::logs). Code that takes [`Log`] in place of this
+    /// says so by itself.
     #[must_use]
-    pub const fn wants_progress(&self) -> bool {
-        self.call.progress
-    }
-
-    /// Logs to the client, if it wants messages of that level: any value that serde can write, most simply a text.
-    ///
-    /// The server must offer logging: see [`Tool::logs`](crate::Tool::logs). For the server's own log use `tracing`.
-    pub fn log(&self, level: Level, data: impl Serialize) {
-        note_log(&self.link, level, None, &data);
-    }
-
-    /// The same under the name of a part of the server.
-    pub fn log_as(&self, logger: &str, level: Level, data: impl Serialize) {
-        note_log(&self.link, level, Some(logger), &data);
+    pub fn log(&self) -> Log {
+        Log::new(self.link.clone())
     }
 
     /// Whether nobody waits for the answer any more. Asynchronous code is dropped then and need not ask; code that blocks

@@ -272,7 +272,7 @@ impl Progress {
 
 impl Extract for Progress {
     fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
-        Ok(ctx.progress_handle())
+        Ok(ctx.progress())
     }
 }
 
@@ -361,7 +361,7 @@ impl Log {
 
 impl Extract for Log {
     fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
-        Ok(ctx.log_handle())
+        Ok(ctx.log())
     }
 
     fn needs(needs: &mut Needs) {

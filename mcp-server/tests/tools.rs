@@ -250,9 +250,9 @@ async fn slow_tools_hold_up_nobody_case_45() {
 async fn progress_comes_before_the_answer_and_only_if_asked_for_prog_1_case_61_case_62() {
     let mut client = Client::of(server().tool(tool("report").run(|ctx: Ctx| async move {
         for done in 1..=3 {
-            ctx.progress(f64::from(done), 3.0, "going on");
+            ctx.progress().say(done, 3, "going on");
         }
-        ctx.wants_progress()
+        ctx.progress().is_wanted()
     })));
     let silent = client.call("report", json!({})).await;
     assert_eq!(text(&silent), "false");
@@ -280,9 +280,9 @@ async fn progress_comes_before_the_answer_and_only_if_asked_for_prog_1_case_61_c
 #[tokio::test]
 async fn a_tool_logs_to_clients_that_ask_for_it_log_3() {
     let log = tool("log").logs().run(|ctx: Ctx| {
-        ctx.log(Level::Info, "text");
-        ctx.log_as("part", Level::Error, json!({"n": 1}));
-        ctx.log(Level::Debug, "not wanted");
+        ctx.log().info("text");
+        ctx.log().named("part").send(Level::Error, json!({"n": 1}));
+        ctx.log().debug("not wanted");
     });
     let mut client = Client::of(server().tool(log));
     assert_eq!(client.call("log", json!({})).await["result"]["content"], json!([]));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mcp_server::{Ability, Content, Ctx, Level, Server, Tool};
+use mcp_server::{Ability, Content, Ctx, Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::sleep;
@@ -57,27 +57,27 @@ fn notes() -> Vec<Tool> {
     vec![
         Tool::new("test_tool_with_logging").description("Logs three messages, 50 ms apart.").logs().run(
             |ctx: Ctx| async move {
-                ctx.log(Level::Info, "Tool execution started");
+                ctx.log().info("Tool execution started");
                 sleep(PAUSE).await;
-                ctx.log(Level::Info, "Tool processing data");
+                ctx.log().info("Tool processing data");
                 sleep(PAUSE).await;
-                ctx.log(Level::Info, "Tool execution completed");
+                ctx.log().info("Tool execution completed");
                 "Logged three messages."
             },
         ),
         Tool::new("test_tool_with_progress").description("Reports progress at 0, 50 and 100 of 100.").run(
             |ctx: Ctx| async move {
-                ctx.progress(0.0, 100.0, None);
+                ctx.progress().send(0, 100);
                 sleep(PAUSE).await;
-                ctx.progress(50.0, 100.0, None);
+                ctx.progress().send(50, 100);
                 sleep(PAUSE).await;
-                ctx.progress(100.0, 100.0, None);
+                ctx.progress().send(100, 100);
                 "Reported progress three times."
             },
         ),
         Tool::new("test_logging_tool").description("Logs one message, for clients that ask for it.").logs().run(
             |ctx: Ctx| {
-                ctx.log(Level::Info, "test log");
+                ctx.log().info("test log");
                 "Logged one message."
             },
         ),

@@ -92,8 +92,7 @@ async fn sleep(ctx: Ctx, args: Sleep) -> Result<String, String> {
     let step = (ms / 10).clamp(1, REPORT);
     for done in (0..ms).step_by(usize::try_from(step).unwrap_or(usize::MAX)).skip(1).chain([ms]) {
         tokio::time::sleep_until(start + Duration::from_millis(done)).await;
-        #[allow(clippy::cast_precision_loss, reason = "ten minutes at most")]
-        ctx.progress(done as f64, ms as f64, None);
+        ctx.progress().send(done, ms);
     }
     Ok(format!("Slept for {} ms.", start.elapsed().as_millis()))
 }

@@ -45,7 +45,7 @@ fn case_61_a_token_comes_back_as_it_was_sent_and_none_is_made_up_prog_1() {
 fn case_62_progress_comes_before_the_answer_and_grows_a_thousand_times_prog_2_prog_3() {
     let report = tool("report").run(|ctx: Ctx| {
         for done in [1.0, 2.0, 3.0] {
-            ctx.progress(done, 3.0, None);
+            ctx.progress().send(done, 3);
         }
         "reported"
     });
@@ -73,7 +73,7 @@ fn probe_text_with_breaks_is_one_event_http_9() {
     let receiver = Mutex::new(receiver);
     let say = tool("say").run(move |ctx: Ctx| {
         let words = receiver.lock().expect("nobody panicked").recv().expect("the test says something");
-        ctx.progress(1.0, None, &*words);
+        ctx.progress().say(1, 2, &*words);
         words
     });
     let site = Site::of(server().tool(say));

@@ -72,7 +72,7 @@ fn case_45_a_tool_that_blocks_holds_up_nobody_and_calls_are_limited() {
     let (release, held) = channel::<()>();
     let held = Mutex::new(held);
     let hold = tool("hold").run_blocking(move |ctx: Ctx| {
-        ctx.progress(1.0, None, None);
+        ctx.progress().count(1);
         // Its thread stands still until the test lets it go on.
         held.lock().expect("nobody panicked").recv().expect("the test lets it go on");
         "held"
