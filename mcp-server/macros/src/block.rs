@@ -1,0 +1,319 @@
+//! `#[tools]` on an `impl` block: its methods with `#[tool]` are tools, and the block stays what it was.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, FnArg, Generics, ImplItem, Receiver, ReceiverKind, Token, Type};
+
+use crate::call::{self, Call};
+use crate::errors::Errors;
+use crate::free;
+use crate::function::{self, Function};
+use crate::options::{self, Options, Place};
+use crate::tool::{TOOL, ToolItem};
+use crate::types;
+
+const TOOLS: Place = Place { attribute: "#[tools]", known: &[], advice: &[] };
+
+/// What the block becomes.
+pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let mut block: Block = match syn::parse2(item.clone()) {
+        Ok(block) => block,
+        Err(error) => {
+            errors.add(syn::Error::new(error.span(), format!("`#[tools]` goes above an `impl` block ({error})")));
+            let errors = errors.emit();
+            return quote!(#errors #item);
+        }
+    };
+    Options::default().read(options, &TOOLS, &mut errors);
+    block.check(&mut errors);
+    let methods = block.methods(&mut errors);
+    let has_errors = !errors.is_empty();
+    let set = if has_errors { block.broken() } else { block.working(&methods) };
+    let used = methods.iter().map(|method| {
+        // Left for the compiler to resolve, so that the import of `tool` counts as used.
+        let attribute = &method.attribute;
+        quote!(#[#attribute(__used)] const _: () = ();)
+    });
+    let errors = errors.emit();
+    quote! {
+        #errors
+        #block
+        #(#used)*
+        #set
+    }
+}
+
+/// An `impl` block, the bodies of its functions unread.
+struct Block {
+    attrs: Vec<Attribute>,
+    generics: Generics,
+    header: TokenStream,
+    of_trait: Option<Token![for]>,
+    this: Type,
+    inner: Vec<Attribute>,
+    items: Vec<Item>,
+}
+
+enum Item {
+    Function(Box<Function>),
+    Other(Box<ImplItem>),
+}
+
+/// A method that is a tool.
+struct Method {
+    tool: ToolItem,
+    receiver: Option<This>,
+    cfg: Vec<Attribute>,
+    /// The path of its attribute.
+    attribute: syn::Path,
+}
+
+/// How a method takes the value whose method it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum This {
+    Reference,
+    Shared,
+    SharedReference,
+}
+
+impl Parse for Block {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let unsafety: Option<Token![unsafe]> = input.parse()?;
+        let token: Token![impl] = input.parse()?;
+        let mut generics: Generics = input.parse()?;
+        let first: Type = input.parse()?;
+        let of_trait: Option<Token![for]> = input.parse()?;
+        let this = if of_trait.is_some() { input.parse()? } else { first.clone() };
+        generics.where_clause = input.parse()?;
+        let (parameters, bounds) = (&generics, &generics.where_clause);
+        let for_this = of_trait.map(|token| quote!(#token #this));
+        let header = quote!(#unsafety #token #parameters #first #for_this #bounds);
+        let content;
+        syn::braced!(content in input);
+        let inner = content.call(Attribute::parse_inner)?;
+        let mut items = Vec::new();
+        while !content.is_empty() {
+            items.push(if content.fork().parse::<Function>().is_ok() {
+                Item::Function(content.parse()?)
+            } else {
+                Item::Other(content.parse()?)
+            });
+        }
+        Ok(Self { attrs, generics, header, of_trait, this, inner, items })
+    }
+}
+
+impl ToTokens for Block {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let Self { attrs, header, inner, items, .. } = self;
+        let items = items.iter().map(|item| match item {
+            Item::Function(function) => function.to_token_stream(),
+            Item::Other(other) => other.to_token_stream(),
+        });
+        tokens.extend(quote!(#(#attrs)* #header { #(#inner)* #(#items)* }));
+    }
+}
+
+impl Block {
+    fn check(&self, errors: &mut Errors) {
+        if let Some(token) = &self.of_trait {
+            let this = types::text(&self.this);
+            errors.at(
+                token,
+                format!("the methods of a trait are no tools: write a block of its own, `impl {this} {{ .. }}`"),
+            );
+        }
+        for lifetime in self.generics.lifetimes() {
+            errors.at(lifetime, "what has tools lives as long as the server, and so holds nothing borrowed");
+        }
+    }
+
+    /// The methods that are tools; what makes them so is taken out of the block.
+    fn methods(&mut self, errors: &mut Errors) -> Vec<Method> {
+        let this = self.alias();
+        let mut methods: Vec<Method> = Vec::new();
+        for item in &mut self.items {
+            let Item::Function(function) = item else { continue };
+            if let Some(method) = Method::take(function, &this, errors) {
+                methods.push(method);
+            }
+        }
+        for (index, method) in methods.iter().enumerate() {
+            let same = |other: &&Method| other.tool.name.value() == method.tool.name.value();
+            // Of two with conditions, there may be one only.
+            let twin = methods[..index].iter().find(same).filter(|twin| twin.cfg.is_empty() || method.cfg.is_empty());
+            if let Some(twin) = twin {
+                let message = format!(
+                    "two tools are named `{}`, this one and `fn {}`: rename one, as in `#[tool(name = \"..\")]`",
+                    method.tool.name.value(),
+                    twin.tool.ident
+                );
+                errors.at(&method.tool.name, message);
+            }
+        }
+        if methods.is_empty() && errors.is_empty() {
+            let message = "no method here is a tool: put `#[tool]` above those that are";
+            errors.at(&self.this, message);
+        }
+        methods
+    }
+
+    /// What the type is called in items beside its methods, where `Self` means something else.
+    fn alias(&self) -> TokenStream {
+        if self.generics.params.is_empty() {
+            return quote!(__This);
+        }
+        self.this.to_token_stream()
+    }
+
+    fn parameters(&self) -> Vec<String> {
+        self.generics.type_params().map(|parameter| parameter.ident.to_string()).collect()
+    }
+
+    fn working(&self, methods: &[Method]) -> TokenStream {
+        let this = &self.this;
+        let (parameters, _, bounds) = self.generics.split_for_impl();
+        let tools = methods.iter().map(|method| self.tool(method));
+        let alias = self.generics.params.is_empty().then(|| quote!(#[allow(dead_code)] type __This = #this;));
+        let count = methods.len();
+        quote! {
+            const _: () = {
+                use ::mcp_server::__private as __mcp;
+                #alias
+                #[automatically_derived]
+                impl #parameters ::mcp_server::ToolSet for #this #bounds {
+                    #[allow(unused_variables)]
+                    fn tools(this: ::std::sync::Arc<Self>) -> ::std::vec::Vec<::mcp_server::Tool> {
+                        let mut tools = ::std::vec::Vec::with_capacity(#count);
+                        #(#tools)*
+                        tools
+                    }
+                }
+            };
+        }
+    }
+
+    /// The statement that adds a method's tool, with the items that it needs in a scope of their own.
+    fn tool(&self, method: &Method) -> TokenStream {
+        let Method { tool, receiver, cfg, .. } = method;
+        let call = Call::new(tool, &self.parameters());
+        let (takes, values, answer, builder) = (&call.takes, &call.values, &call.answer, tool.builder());
+        let items = &call.items;
+        let held = receiver.map(|_| quote!(let this = ::std::sync::Arc::clone(&this);));
+        let ident = &tool.ident;
+        let (forward, run) = if tool.is_async {
+            let (forward, name) = self.forward(method);
+            let given = receiver.map(|_| quote!(::std::sync::Arc::clone(&this),));
+            (Some(forward), quote!(run(move |#takes| __mcp::map(#name(#given #(#values),*), #answer))))
+        } else {
+            let run = if tool.is_blocking() { quote!(run_blocking) } else { quote!(run) };
+            let given = receiver.map(|receiver| match receiver {
+                This::Shared => quote!(::std::sync::Arc::clone(&this),),
+                This::Reference | This::SharedReference => quote!(&this,),
+            });
+            (None, quote!(#run(move |#takes| #answer(Self::#ident(#given #(#values),*)))))
+        };
+        quote! {
+            #(#cfg)*
+            {
+                #items
+                #forward
+                #held
+                tools.push(#builder.#run);
+            }
+        }
+    }
+
+    /// A function that calls the method and holds the value meanwhile, and how it is called.
+    fn forward(&self, method: &Method) -> (TokenStream, TokenStream) {
+        let Method { tool, receiver, .. } = method;
+        let (this, ident) = (&self.this, &tool.ident);
+        let (output, names) = call::forward(tool, &tool.result.to_token_stream());
+        let types = &tool.parameters.types;
+        let (parameters, arguments, bounds) = self.generics.split_for_impl();
+        let turbofish = arguments.as_turbofish();
+        let taken = receiver.map(|_| quote!(this: ::std::sync::Arc<#this>,));
+        let body = match receiver {
+            None => quote!(<#this>::#ident(#(#names),*)),
+            Some(This::Shared) => quote!(<#this>::#ident(this, #(#names),*)),
+            Some(This::Reference | This::SharedReference) => {
+                quote!(async move { <#this>::#ident(&this, #(#names),*).await })
+            }
+        };
+        let forward = quote!(fn __call #parameters(#taken #(#names: #types),*) -> #output #bounds { #body });
+        (forward, quote!(__call #turbofish))
+    }
+
+    fn broken(&self) -> TokenStream {
+        if self.of_trait.is_some() {
+            return TokenStream::new();
+        }
+        let this = &self.this;
+        let (parameters, _, bounds) = self.generics.split_for_impl();
+        quote! {
+            impl #parameters ::mcp_server::ToolSet for #this #bounds {
+                fn tools(_: ::std::sync::Arc<Self>) -> ::std::vec::Vec<::mcp_server::Tool> {
+                    ::core::unreachable!()
+                }
+            }
+        }
+    }
+}
+
+impl Method {
+    fn take(function: &mut Function, this: &TokenStream, errors: &mut Errors) -> Option<Self> {
+        let attribute = function.attrs.iter().find(|attr| options::is(attr, "tool"))?.path().clone();
+        let options = Options::of(&function.attrs, "tool", &TOOL, errors);
+        if function.attrs.iter().filter(|attr| options::is(attr, "tool")).count() > 1 {
+            errors.at(&attribute, "`#[tool]` stands here twice: keep one");
+        }
+        function.attrs.retain(|attr| !options::is(attr, "tool"));
+        let receiver = match function.sig.inputs.first() {
+            Some(FnArg::Receiver(receiver)) => This::of(receiver, errors),
+            _ => None,
+        };
+        let mut sig = syn::parse2(types::without_self(&function.sig, this)).unwrap_or_else(|_| function.sig.clone());
+        let tool = ToolItem::take(&function.attrs, &mut sig, options, errors);
+        function::strip_all(&mut function.sig);
+        if receiver.is_some() && types::borrowed(&tool.result) {
+            function::check_result(&tool.result, errors);
+        }
+        let allowed: TokenStream = free::allowed(function);
+        let attrs = syn::parse::Parser::parse2(Attribute::parse_outer, allowed).unwrap_or_default();
+        function.attrs.splice(0..0, attrs);
+        let cfg = function.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).cloned().collect();
+        Some(Self { tool, receiver, cfg, attribute })
+    }
+}
+
+impl This {
+    fn of(receiver: &Receiver, errors: &mut Errors) -> Option<Self> {
+        let how = match &receiver.kind {
+            ReceiverKind::Reference(_, _, None) => Some(Self::Reference),
+            ReceiverKind::Typed(_, ty) => match &**ty {
+                Type::Reference(reference) if reference.mutability.is_none() => {
+                    match types::name(&reference.elem).as_deref() {
+                        Some("Self") => Some(Self::Reference),
+                        Some("Arc") => Some(Self::SharedReference),
+                        _ => None,
+                    }
+                }
+                ty => (types::name(ty).as_deref() == Some("Arc")).then_some(Self::Shared),
+            },
+            _ => None,
+        };
+        if how.is_none() {
+            let message = match &receiver.kind {
+                ReceiverKind::Reference(..) => {
+                    "calls run at the same time and share the value: take `&self`, and put what changes behind a `Mutex`"
+                }
+                _ => "calls run at the same time and share the value: take `&self`, or `self: Arc<Self>`",
+            };
+            errors.at(receiver, message);
+        }
+        how
+    }
+}

@@ -1,0 +1,119 @@
+//! The code of a tool: how what it takes is come by, and how it is run.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::Type;
+
+use crate::function::Parameter;
+use crate::tool::ToolItem;
+use crate::types;
+
+/// The items that a tool's code needs beside it, and the parameters of the closure that is its code.
+pub(crate) struct Call {
+    /// Items for the scope where `__mcp` is the support module.
+    pub(crate) items: TokenStream,
+    /// The closure's parameters, typed.
+    pub(crate) takes: TokenStream,
+    /// What they hand to the function, in its order.
+    pub(crate) values: Vec<TokenStream>,
+    /// What is put around the result.
+    pub(crate) answer: TokenStream,
+}
+
+impl Call {
+    /// `foreign` are names of type parameters, which a struct of its own cannot name.
+    pub(crate) fn new(tool: &ToolItem, foreign: &[String]) -> Self {
+        let is_foreign = |ty: &Type| foreign.iter().any(|name| types::mentions(ty, name));
+        let (mut items, mut takes) = (TokenStream::new(), Vec::new());
+        let (extracted, arguments, all) = (local("extracted"), local("arguments"), local("all"));
+        let extractors = tool.parameters.extractors();
+        let apart = extractors.iter().any(|ty| is_foreign(ty));
+        let single = |index: usize| format_ident!("extracted{index}", span = Span::mixed_site());
+        if apart {
+            takes.extend(extractors.iter().enumerate().map(|(index, ty)| {
+                let name = single(index);
+                quote!(#name: #ty)
+            }));
+        } else if let Some((ident, definition)) = tool.extracted() {
+            items.extend(definition);
+            takes.push(quote!(#extracted: #ident));
+        }
+        if let Some((ident, definition)) = tool.record() {
+            items.extend(definition);
+            // Without arguments that are named, it is there for its schema alone.
+            let arguments = if tool.parameters.arguments.is_empty() { local("_arguments") } else { arguments.clone() };
+            takes.push(quote!(#arguments: #ident));
+        }
+        if let Some((ident, definition)) = whole(tool) {
+            items.extend(definition);
+            takes.push(quote!(#all: #ident));
+        }
+        let mut index = 0;
+        let values = tool.parameters.all.iter().map(|parameter| match parameter {
+            Parameter::Extractor(_) => {
+                index += 1;
+                if apart {
+                    let name = single(index - 1);
+                    return quote!(#name);
+                }
+                let index = syn::Index::from(index - 1);
+                quote!(#extracted.#index)
+            }
+            Parameter::Argument(index) => {
+                let field = &tool.parameters.arguments[*index].ident;
+                quote!(#arguments.#field)
+            }
+            Parameter::All(_) => quote!(#all.0),
+        });
+        let values = values.collect();
+        let answer = if is_foreign(&tool.result) || types::mentions(&tool.result, "impl") {
+            quote!(::core::convert::identity)
+        } else {
+            let (ident, definition) = tool.answer();
+            items.extend(definition);
+            quote!(#ident)
+        };
+        Self { items, takes: quote!(#(#takes),*), values, answer }
+    }
+}
+
+/// A function that hands its parameters on. That a future cannot be sent is told here, once, and the compiler shows what in the
+/// author's code it holds.
+pub(crate) fn forward(tool: &ToolItem, result: &TokenStream) -> (TokenStream, Vec<Ident>) {
+    let names: Vec<Ident> =
+        (0..tool.parameters.types.len()).map(|index| format_ident!("p{index}", span = Span::mixed_site())).collect();
+    let span = tool.ident.span();
+    let output = if tool.is_async {
+        quote_spanned!(span=> impl ::core::future::Future<Output = #result> + ::core::marker::Send)
+    } else {
+        quote!(#result)
+    };
+    (output, names)
+}
+
+/// A struct around `Args<T>`, so that a type which cannot be arguments is told of where it stands.
+fn whole(tool: &ToolItem) -> Option<(Ident, TokenStream)> {
+    let ty = tool.parameters.whole()?;
+    let inner = types::argument(ty)?;
+    let ident = Ident::new("__All", Span::mixed_site());
+    let definition = quote! {
+        struct #ident(#ty);
+        #[automatically_derived]
+        impl ::mcp_server::Arguments for #ident {
+            fn schema() -> __mcp::Value {
+                <#inner as ::mcp_server::Arguments>::schema()
+            }
+            fn read(given: &__mcp::Given) -> ::core::result::Result<Self, __mcp::Fault> {
+                <#inner as ::mcp_server::Arguments>::read(given).map(|value| Self(::mcp_server::Args(value)))
+            }
+            fn locate(sent: &[u8]) -> ::core::option::Option<(::std::string::String, ::std::string::String)> {
+                <#inner as ::mcp_server::Arguments>::locate(sent)
+            }
+        }
+    };
+    Some((ident, definition))
+}
+
+fn local(name: &str) -> Ident {
+    Ident::new(name, Span::mixed_site())
+}

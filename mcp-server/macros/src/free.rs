@@ -1,0 +1,195 @@
+//! `#[tool]` on a function: a unit struct of its name that is the tool, and can be called like the function.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, quote};
+use syn::{Attribute, FnArg, Type};
+
+use crate::call::{self, Call};
+use crate::errors::Errors;
+use crate::function::{self, Function};
+use crate::options::Options;
+use crate::tool::{TOOL, ToolItem};
+use crate::{text, types};
+
+/// What the function becomes.
+pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    // What `#[tools]` leaves of a method's attribute.
+    if options.to_string() == USED {
+        return TokenStream::new();
+    }
+    let mut errors = Errors::default();
+    let mut function: Function = match syn::parse2(item.clone()) {
+        Ok(function) => function,
+        Err(error) => {
+            errors.add(syn::Error::new(error.span(), format!("`#[tool]` goes above a function ({error})")));
+            let errors = errors.emit();
+            return quote!(#errors #item);
+        }
+    };
+    if let Some(FnArg::Receiver(this)) = function.sig.inputs.first() {
+        errors
+            .at(this, "a method is a tool where the whole `impl` block has `#[tools]` above it, and it takes `&self`");
+        let errors = errors.emit();
+        return quote!(#errors #item);
+    }
+    let mut given = Options::default();
+    given.read(options, &TOOL, &mut errors);
+    let tool = ToolItem::take(&function.attrs, &mut function.sig, given, &mut errors);
+    function::check_result(&tool.result, &mut errors);
+    let attrs = Attributes::of(std::mem::take(&mut function.attrs));
+    let definition = definition(&function, &tool, &attrs);
+    let inner = inner(&function, &attrs);
+    let body = if errors.is_empty() { working(&tool) } else { broken(&function, &tool) };
+    let (cfg, errors) = (&attrs.both, errors.emit());
+    quote! {
+        #errors
+        #definition
+        #(#cfg)*
+        const _: () = {
+            use ::mcp_server::__private as __mcp;
+            #inner
+            #body
+        };
+    }
+}
+
+/// The attributes of the function, by where they go.
+struct Attributes {
+    /// On everything: without it, there is nothing.
+    both: Vec<Attribute>,
+    /// On what is seen.
+    shown: Vec<Attribute>,
+    /// On the code.
+    code: Vec<Attribute>,
+}
+
+impl Attributes {
+    fn of(attrs: Vec<Attribute>) -> Self {
+        let mut sorted = Self { both: Vec::new(), shown: Vec::new(), code: Vec::new() };
+        for attr in attrs {
+            let name = attr.path().get_ident().map(ToString::to_string).unwrap_or_default();
+            let says = |word| types::mentions(&attr, word);
+            match &*name {
+                "cfg" => sorted.both.push(attr),
+                "cfg_attr" if says("cfg") => sorted.both.push(attr),
+                "doc" | "deprecated" => sorted.shown.push(attr),
+                "cfg_attr" if says("doc") || says("deprecated") => sorted.shown.push(attr),
+                "allow" | "warn" | "deny" | "forbid" => {
+                    sorted.shown.push(attr.clone());
+                    sorted.code.push(attr);
+                }
+                // An expectation is met in one place.
+                "expect" if says("dead_code") || says("missing_docs") || says("unreachable_pub") => {
+                    sorted.shown.push(attr)
+                }
+                _ => sorted.code.push(attr),
+            }
+        }
+        sorted
+    }
+}
+
+fn definition(function: &Function, tool: &ToolItem, attrs: &Attributes) -> TokenStream {
+    let (vis, ident) = (&function.vis, &function.sig.ident);
+    let docs = text::as_docs(&tool.options, &attrs.shown, &format!("The tool `{}`.", tool.name.value()));
+    let shown = attrs.shown.iter().filter(|attr| !attr.path().is_ident("doc") || attr.meta.require_list().is_ok());
+    let cfg = &attrs.both;
+    quote! {
+        #(#cfg)*
+        #docs
+        #(#shown)*
+        #[allow(non_camel_case_types)]
+        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+        #vis struct #ident;
+    }
+}
+
+/// The function itself, where only the tool reaches it.
+fn inner(function: &Function, attrs: &Attributes) -> TokenStream {
+    let allowed = allowed(function);
+    let (code, sig, body) = (&attrs.code, &function.sig, &function.body);
+    quote!(#allowed #(#code)* #sig #body)
+}
+
+/// Lints against what a tool's function is like for good reason: it owns what it takes, it has as many parameters as the tool
+/// has arguments, and whoever calls it may have to await.
+pub(crate) fn allowed(function: &Function) -> TokenStream {
+    let unused = function.sig.asyncness.map(|_| quote!(clippy::unused_async,));
+    let many = (function.sig.inputs.len() > 7).then(|| quote!(clippy::too_many_arguments,));
+    quote!(#[allow(#unused #many clippy::needless_pass_by_value)])
+}
+
+fn working(tool: &ToolItem) -> TokenStream {
+    let Call { items, takes, values, answer } = Call::new(tool, &[]);
+    let (ident, types, result) = (&tool.ident, &tool.parameters.types, &tool.result);
+    let (output, names) = call::forward(tool, &result.to_token_stream());
+    let builder = tool.builder();
+    let (forward, target, point, run) = if tool.is_async {
+        let boxed = quote!(::core::pin::Pin<::std::boxed::Box<dyn ::core::future::Future<Output = #result> + ::core::marker::Send>>);
+        (
+            Some(quote!(fn __call(#(#names: #types),*) -> #output { #ident(#(#names),*) })),
+            quote!(fn(#(#types),*) -> #boxed),
+            quote!(|#(#names),*| ::std::boxed::Box::pin(__call(#(#names),*))),
+            quote!(run(|#takes| __mcp::map(__call(#(#values),*), #answer))),
+        )
+    } else {
+        let run = if tool.is_blocking() { quote!(run_blocking) } else { quote!(run) };
+        (None, quote!(fn(#(#types),*) -> #result), quote!(#ident), quote!(#run(|#takes| #answer(#ident(#(#values),*)))))
+    };
+    quote! {
+        #items
+        #forward
+        #[automatically_derived]
+        impl ::core::ops::Deref for #ident {
+            type Target = #target;
+            fn deref(&self) -> &Self::Target {
+                const TARGET: #target = #point;
+                &TARGET
+            }
+        }
+        #[automatically_derived]
+        impl ::mcp_server::IntoTool for #ident {
+            fn into_tool(self) -> ::mcp_server::Tool {
+                #builder.#run
+            }
+        }
+    }
+}
+
+/// What stands in for a tool with errors, so that nothing is told of it but these.
+fn broken(function: &Function, tool: &ToolItem) -> TokenStream {
+    let ident = &tool.ident;
+    let sig = &function.sig;
+    let nameless = |ty: &Type| types::mentions(ty, "impl") || types::mentions(ty, "_");
+    let has_pointer = sig.generics.params.is_empty()
+        && sig.variadic.is_none()
+        && !tool.parameters.types.iter().chain([&tool.result]).any(nameless);
+    let deref = has_pointer.then(|| {
+        let types = &tool.parameters.types;
+        let result = &tool.result;
+        let result = if tool.is_async {
+            quote!(::core::pin::Pin<::std::boxed::Box<dyn ::core::future::Future<Output = #result> + ::core::marker::Send>>)
+        } else {
+            result.to_token_stream()
+        };
+        quote! {
+            impl ::core::ops::Deref for #ident {
+                type Target = fn(#(#types),*) -> #result;
+                fn deref(&self) -> &Self::Target {
+                    ::core::unreachable!()
+                }
+            }
+        }
+    });
+    quote! {
+        #deref
+        impl ::mcp_server::IntoTool for #ident {
+            fn into_tool(self) -> ::mcp_server::Tool {
+                ::core::unreachable!()
+            }
+        }
+    }
+}
+
+/// See `#[tools]`.
+pub(crate) const USED: &str = "__used";

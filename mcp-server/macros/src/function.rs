@@ -1,0 +1,248 @@
+//! A function as it is written, its body unread: whatever is in there is the compiler's, and half a body while one types is
+//! no reason to lose the tool.
+
+use proc_macro2::{Delimiter, Group, TokenStream};
+use quote::{ToTokens, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, FnArg, Ident, Pat, PatType, ReturnType, Signature, Type, Visibility};
+
+use crate::argument::{self, Argument};
+use crate::errors::Errors;
+use crate::options;
+use crate::types;
+
+/// A function with its attributes.
+pub(crate) struct Function {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    pub(crate) body: Group,
+}
+
+impl Parse for Function {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        Ok(Self {
+            attrs: input.call(Attribute::parse_outer)?,
+            vis: input.parse()?,
+            sig: input.parse()?,
+            body: input.step(|cursor| match cursor.token_tree() {
+                Some((proc_macro2::TokenTree::Group(body), rest)) if body.delimiter() == Delimiter::Brace => {
+                    Ok((body, rest))
+                }
+                _ => Err(cursor.error("expected the function's body")),
+            })?,
+        })
+    }
+}
+
+impl ToTokens for Function {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let Self { attrs, vis, sig, body } = self;
+        tokens.extend(quote!(#(#attrs)* #vis #sig #body));
+    }
+}
+
+/// Where a parameter's value comes from.
+pub(crate) enum Parameter {
+    /// From the server or the call.
+    Extractor(Type),
+    /// From one argument: its place among them.
+    Argument(usize),
+    /// From all arguments at once: `Args<T>`.
+    All(Type),
+}
+
+/// What the parameters of a function come to.
+#[derive(Default)]
+pub(crate) struct Parameters {
+    /// In their order, without `self`.
+    pub(crate) all: Vec<Parameter>,
+    pub(crate) types: Vec<Type>,
+    pub(crate) arguments: Vec<Argument>,
+}
+
+/// What `#[tool]` takes for an extractor by its name alone.
+const EXTRACTORS: [&str; 8] = ["Ctx", "State", "Caller", "Progress", "Log", "Cancelled", "Head", "HeaderMap"];
+
+impl Parameters {
+    /// Reads them, and takes their attributes out of the signature.
+    pub(crate) fn take(sig: &mut Signature, errors: &mut Errors) -> Self {
+        let mut parameters = Self::default();
+        for input in &mut sig.inputs {
+            let FnArg::Typed(input) = input else { continue };
+            let attrs = strip(&mut input.attrs, errors);
+            parameters.types.push((*input.ty).clone());
+            let parameter = parameters.read(input, &attrs, errors);
+            parameters.all.push(parameter);
+        }
+        argument::check_names(&parameters.arguments, errors);
+        if let Some(all) = parameters.whole()
+            && let Some(argument) = parameters.arguments.first()
+        {
+            let message = format!(
+                "`{}` is an argument of its own, and `{}` takes all arguments: put it into that struct, or take each by name",
+                argument.ident,
+                types::text(all)
+            );
+            errors.at(&argument.ident, message);
+        }
+        parameters
+    }
+
+    /// The type that takes all arguments, if one does.
+    pub(crate) fn whole(&self) -> Option<&Type> {
+        self.all.iter().find_map(|parameter| match parameter {
+            Parameter::All(ty) => Some(ty),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn extractors(&self) -> Vec<&Type> {
+        let extractor = |parameter| match parameter {
+            Parameter::Extractor(ty) => Some(ty),
+            _ => None,
+        };
+        self.all.iter().filter_map(extractor).collect()
+    }
+
+    fn read(&mut self, input: &PatType, attrs: &[Attribute], errors: &mut Errors) -> Parameter {
+        let has = |name| attrs.iter().find(|attr| options::is(attr, name));
+        let ty = &*input.ty;
+        check_type(ty, errors);
+        if is_extractor(ty) || has("extract").is_some() {
+            if let Some(arg) = has("arg") {
+                let message = "this comes from the server or the call and is no argument: it takes no `#[arg(..)]`";
+                errors.at(arg, message);
+            }
+            return Parameter::Extractor(ty.clone());
+        }
+        if types::name(ty).as_deref() == Some("Args") && types::argument(ty).is_some() {
+            if let Some(arg) = has("arg") {
+                errors.at(arg, "put `#[arg(..)]` on the fields of the struct");
+            }
+            if self.whole().is_some() {
+                errors.at(ty, "one parameter takes all arguments already: keep one `Args<..>`");
+            }
+            return Parameter::All(ty.clone());
+        }
+        let ident = match &*input.pat {
+            Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => pat.ident.clone(),
+            pat => {
+                let message = "an argument needs a plain name, which callers see: take it apart in the body, or take all \
+                               arguments as one struct, `Args(MyArgs { .. }): Args<MyArgs>`; if it is no argument, put \
+                               `#[extract]` before it";
+                errors.at(pat, message);
+                Ident::new("_unnamed", proc_macro2::Span::call_site())
+            }
+        };
+        let argument = Argument::new(&ident, ty, attrs, &argument::PARAMETER, errors);
+        self.arguments.push(argument);
+        Parameter::Argument(self.arguments.len() - 1)
+    }
+}
+
+/// Takes out the attributes that are ours, of all parameters.
+pub(crate) fn strip_all(sig: &mut Signature) {
+    for input in &mut sig.inputs {
+        if let FnArg::Typed(input) = input {
+            input.attrs.retain(|attr| !ours(attr));
+        }
+    }
+}
+
+/// The compiler would refuse them on a parameter.
+fn ours(attr: &Attribute) -> bool {
+    options::is(attr, "arg") || options::is(attr, "extract") || attr.path().is_ident("doc")
+}
+
+/// Takes out the attributes that are ours.
+fn strip(attrs: &mut Vec<Attribute>, errors: &mut Errors) -> Vec<Attribute> {
+    let (taken, left) = std::mem::take(attrs).into_iter().partition(ours);
+    *attrs = left;
+    for attr in &*attrs {
+        if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
+            errors.at(attr, "a parameter cannot be there in some builds only: put `#[cfg(..)]` on two functions");
+        }
+    }
+    for attr in taken.iter().filter(|attr: &&Attribute| options::is(attr, "extract")) {
+        if !matches!(attr.meta, syn::Meta::Path(_)) {
+            errors.at(attr, "`#[extract]` takes no options");
+        }
+    }
+    taken
+}
+
+fn is_extractor(ty: &Type) -> bool {
+    let ty = types::optional(ty).unwrap_or(ty);
+    types::name(ty).is_some_and(|name| EXTRACTORS.contains(&&*name))
+}
+
+fn check_type(ty: &Type, errors: &mut Errors) {
+    match ty {
+        Type::Reference(reference) => {
+            let owned = types::owned(&reference.elem);
+            errors.at(ty, format!("a tool owns what it takes: write `{owned}` instead of `{}`", types::text(ty)));
+        }
+        Type::ImplTrait(_) => {
+            errors
+                .at(ty, "a tool's parameter has one type, from which its schema is made: name it instead of `impl ..`");
+        }
+        Type::Infer(_) => errors.at(ty, "name the type"),
+        _ if types::borrowed(ty) => {
+            errors.at(ty, "a tool owns what it takes: name a type without references, as `String` for `&str`");
+        }
+        _ => {}
+    }
+}
+
+/// What a tool's function cannot be.
+pub(crate) fn check_signature(sig: &Signature, blocking: bool, errors: &mut Errors) {
+    let generics = &sig.generics;
+    if !generics.params.is_empty() {
+        let message = "a tool has one schema and so no generic parameters: name the types";
+        errors.at(&generics.params, message);
+    } else if let Some(bounds) = &generics.where_clause {
+        errors.at(bounds, "a tool has no generic parameters, and so nothing to bound");
+    }
+    if let Some(token) = &sig.constness {
+        errors.at(token, "a tool cannot be a `const fn`: remove `const`");
+    }
+    if let syn::Safety::Unsafe(token) = &sig.safety {
+        errors
+            .at(token, "a tool cannot be `unsafe`, for its caller is not to be trusted: put the `unsafe` block inside");
+    }
+    if let Some(abi) = &sig.abi {
+        errors.at(abi, "a tool is a Rust function: remove `extern`");
+    }
+    if let Some(variadic) = &sig.variadic {
+        errors.at(variadic, "a tool's parameters are counted");
+    }
+    if let (true, Some(token)) = (blocking, &sig.asyncness) {
+        let message =
+            "`blocking` is for plain functions, which run on a pool of threads: remove `async`, or `blocking`";
+        errors.at(token, message);
+    }
+}
+
+/// The type that a function returns.
+pub(crate) fn result(sig: &Signature) -> Type {
+    match &sig.output {
+        ReturnType::Default => syn::parse_quote!(()),
+        ReturnType::Type(_, ty) => (**ty).clone(),
+    }
+}
+
+/// Checks the type of a result that must be written out again.
+pub(crate) fn check_result(ty: &Type, errors: &mut Errors) {
+    if types::mentions(ty, "impl") {
+        errors.at(ty, "name the type that the tool returns: `impl ..` cannot be written where the macro needs it");
+    } else if types::borrowed(ty) {
+        let hint = match ty {
+            Type::Reference(reference) => {
+                format!(": write `{}`, or `&'static {}`", types::owned(&reference.elem), types::text(&reference.elem))
+            }
+            _ => ": `String` instead of `&str`, or `&'static str`".into(),
+        };
+        errors.at(ty, format!("a tool owns what it returns{hint}"));
+    }
+}

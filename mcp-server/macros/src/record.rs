@@ -1,0 +1,279 @@
+//! An object with members: how it is read, and its schema.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Expr, Generics};
+
+use crate::argument::Argument;
+use crate::literal::Literal;
+use crate::types::{self, Shape};
+
+/// What a struct, or the parameters of a function, come to.
+pub(crate) struct Record<'a> {
+    pub(crate) ident: &'a Ident,
+    /// What its schema is called.
+    pub(crate) title: String,
+    pub(crate) generics: &'a Generics,
+    pub(crate) description: Option<TokenStream>,
+    pub(crate) arguments: &'a [Argument],
+    /// Whether members of other names are let through.
+    pub(crate) open: bool,
+    /// For those that do not say it themselves: whether texts are read as what they spell.
+    pub(crate) coerce: Option<bool>,
+}
+
+impl Record<'_> {
+    /// `serde::Deserialize` and `schemars::JsonSchema`, for a scope where `__mcp` is the support module.
+    pub(crate) fn expand(&self) -> TokenStream {
+        let Self { ident, title, .. } = self;
+        let generics = self.bounded();
+        let (parameters, arguments, bounds) = generics.split_for_impl();
+        let mut reading = generics.clone();
+        reading.params.insert(0, syn::parse_quote!('de));
+        let (reading, ..) = reading.split_for_impl();
+        let (names, read) = (self.names(), self.read());
+        let schema = self.schema();
+        let name = self.schema_name();
+        quote! {
+            #[automatically_derived]
+            impl #parameters __mcp::Record for #ident #arguments #bounds {
+                const NAMES: &'static [&'static str] = &[#(#names),*];
+                #read
+            }
+            #[automatically_derived]
+            impl #reading __mcp::Deserialize<'de> for #ident #arguments #bounds {
+                fn deserialize<D: __mcp::Deserializer<'de>>(deserializer: D) -> ::core::result::Result<Self, D::Error> {
+                    __mcp::read_record(deserializer)
+                }
+            }
+            #[automatically_derived]
+            impl #parameters __mcp::JsonSchema for #ident #arguments #bounds {
+                fn schema_name() -> __mcp::Name {
+                    #name
+                }
+                fn schema_id() -> __mcp::Name {
+                    __mcp::id(::core::module_path!(), #title, Self::schema_name())
+                }
+                fn json_schema(generator: &mut __mcp::SchemaGenerator) -> __mcp::Schema {
+                    #schema
+                }
+            }
+        }
+    }
+
+    /// Each type parameter can be an argument.
+    fn bounded(&self) -> Generics {
+        let mut generics = self.generics.clone();
+        for parameter in generics.type_params_mut() {
+            parameter.bounds.push(syn::parse_quote!(__mcp::Argument));
+            // A default has no place in an impl, and `split_for_impl` drops it.
+        }
+        generics
+    }
+
+    fn schema_name(&self) -> TokenStream {
+        let title = &self.title;
+        let parameters: Vec<&Ident> = self.generics.type_params().map(|parameter| &parameter.ident).collect();
+        if parameters.is_empty() {
+            return quote!(__mcp::Name::Borrowed(#title));
+        }
+        quote!(__mcp::Name::Owned(__mcp::named(#title, &[#(<#parameters as __mcp::Argument>::name()),*])))
+    }
+
+    fn members(&self) -> impl Iterator<Item = (usize, &Argument)> {
+        self.arguments.iter().filter(|argument| !argument.is_rest()).enumerate()
+    }
+
+    fn rest(&self) -> Option<&Argument> {
+        self.arguments.iter().find(|argument| argument.is_rest())
+    }
+
+    fn names(&self) -> Vec<TokenStream> {
+        self.members().map(|(_, argument)| argument.name.to_token_stream()).collect()
+    }
+
+    /// `fn read` of `__mcp::Record`.
+    fn read(&self) -> TokenStream {
+        let slots: Vec<Ident> = self.members().map(|(index, _)| slot(index)).collect();
+        let arms = self.members().map(|(index, argument)| {
+            let (ty, slot) = (&argument.ty, slot(index));
+            let read = if argument.options.given("default").is_some() { quote!(or_null) } else { quote!(once) };
+            quote!(#index => <#ty as __mcp::Argument>::#read(members, &mut #slot)?,)
+        });
+        let fields = self.members().map(|(index, argument)| {
+            let (field, ty, slot, name) = (&argument.ident, &argument.ty, slot(index), &argument.name);
+            match default(argument) {
+                Some(value) => quote!(#field: #slot.unwrap_or_else(|| -> #ty { #value })),
+                None => quote!(#field: <#ty as __mcp::Argument>::or_missing(#slot, #name)?),
+            }
+        });
+        let rest = self.rest().map(|argument| {
+            let (field, ty) = (&argument.ident, &argument.ty);
+            quote!(#field: <#ty as __mcp::Argument>::rest(members)?,)
+        });
+        let collect = self.rest().map(|_| quote!(members.collect();));
+        quote! {
+            fn read<'de, A: __mcp::MapAccess<'de>>(
+                members: &mut __mcp::Members<A>,
+            ) -> ::core::result::Result<Self, A::Error> {
+                #collect
+                #(let mut #slots = ::core::option::Option::None;)*
+                while let ::core::option::Option::Some(index) = members.next()? {
+                    match index {
+                        #(#arms)*
+                        _ => {}
+                    }
+                }
+                ::core::result::Result::Ok(Self { #(#fields,)* #rest })
+            }
+        }
+    }
+
+    /// The body of `json_schema`.
+    fn schema(&self) -> TokenStream {
+        let open = self.open;
+        let properties = self.members().map(|(_, argument)| self.property(argument));
+        let rest = self.rest().map(|argument| {
+            let ty = &argument.ty;
+            quote!(<#ty as __mcp::Argument>::others(&mut object);)
+        });
+        let description = self.description.as_ref().map(|text| quote!(object.describe(#text);));
+        quote! {
+            let mut object = __mcp::Object::new(generator, #open);
+            #description
+            #(#properties)*
+            #rest
+            object.finish()
+        }
+    }
+
+    fn property(&self, argument: &Argument) -> TokenStream {
+        let (ty, name, options) = (&argument.ty, &argument.name, &argument.options);
+        let mut calls = TokenStream::new();
+        if let Some(text) = &argument.description {
+            calls.extend(quote!(.describe(#text)));
+        }
+        for (option, given) in options.iter() {
+            let expr = given.expr();
+            calls.extend(match (option, expr) {
+                ("min", Some(expr)) => {
+                    let value = json(expr);
+                    quote!(.bound("minimum", #value))
+                }
+                ("max", Some(expr)) => {
+                    let value = json(expr);
+                    quote!(.bound("maximum", #value))
+                }
+                ("min_length", Some(expr)) => quote!(.length(__mcp::Least, #expr)),
+                ("max_length", Some(expr)) => quote!(.length(__mcp::Most, #expr)),
+                ("min_items", Some(expr)) => quote!(.items(__mcp::Least, #expr)),
+                ("max_items", Some(expr)) => quote!(.items(__mcp::Most, #expr)),
+                ("unique", _) if given.as_bool() => quote!(.unique()),
+                ("pattern", Some(expr)) => quote!(.pattern(#expr)),
+                ("one_of", Some(expr)) => {
+                    let values = list(expr);
+                    quote!(.one_of(#values))
+                }
+                ("header", Some(expr)) => quote!(.header(#expr)),
+                ("validate", Some(expr)) => validate(argument, expr),
+                ("default", expr) => {
+                    let value = expr.and_then(literal_json).unwrap_or_else(|| {
+                        let value = default(argument);
+                        quote!({
+                            use __mcp::{Unwritten as _, Written as _};
+                            let default: #ty = #value;
+                            (&__mcp::Probe(&default)).json()
+                        })
+                    });
+                    quote!(.default(#value))
+                }
+                _ => continue,
+            });
+        }
+        if let Some(coerce) = options.flag("coerce").or(self.coerce) {
+            calls.extend(quote!(.coerce(#coerce)));
+        }
+        quote!(<#ty as __mcp::Argument>::property(&mut object, #name)#calls;)
+    }
+}
+
+fn slot(index: usize) -> Ident {
+    Ident::new(&format!("slot{index}"), Span::mixed_site())
+}
+
+/// The default, if the argument has one.
+fn default(argument: &Argument) -> Option<TokenStream> {
+    let given = argument.options.given("default")?;
+    let ty = &argument.ty;
+    Some(match given.expr() {
+        Some(expr) => typed(expr, ty),
+        None => quote_spanned!(given.span()=> <#ty as ::core::default::Default>::default()),
+    })
+}
+
+/// The default as an expression of its type: a text becomes a `String` or whatever is made from one, a whole number a
+/// float, a list a collection.
+fn typed(expr: &Expr, ty: &syn::Type) -> TokenStream {
+    match (Literal::of(expr), expr, Shape::of(ty)) {
+        (Some(Literal::Text(_)), ..) if types::name(ty).as_deref() != Some("char") => {
+            quote_spanned!(expr.span()=> ::core::convert::Into::into(#expr))
+        }
+        (Some(Literal::Int(number)), _, Shape::Float) => {
+            let number = proc_macro2::Literal::f64_unsuffixed(number as f64);
+            quote_spanned!(expr.span()=> #number)
+        }
+        (None, Expr::Array(list), Shape::List) if !matches!(ty, syn::Type::Array(_)) => {
+            let item = types::item(ty);
+            let items =
+                list.elems.iter().map(|value| item.map_or_else(|| value.to_token_stream(), |ty| typed(value, ty)));
+            quote_spanned!(expr.span()=> ::core::iter::FromIterator::from_iter([#(#items),*]))
+        }
+        _ => expr.to_token_stream(),
+    }
+}
+
+/// A number of a rule as JSON.
+fn json(expr: &Expr) -> TokenStream {
+    Literal::of(expr)
+        .and_then(|literal| literal.json())
+        .unwrap_or_else(|| quote_spanned!(expr.span()=> __mcp::Value::from(#expr)))
+}
+
+/// `Some` JSON of a value that is written out.
+fn literal_json(expr: &Expr) -> Option<TokenStream> {
+    fn value(expr: &Expr) -> Option<TokenStream> {
+        match expr {
+            Expr::Array(list) => {
+                let items: Option<Vec<TokenStream>> = list.elems.iter().map(value).collect();
+                items.map(|items| quote!(__mcp::Value::Array(::std::vec![#(#items),*])))
+            }
+            _ => Literal::of(expr)?.json(),
+        }
+    }
+    value(expr).map(|value| quote!(::core::option::Option::Some(#value)))
+}
+
+/// The values of `one_of`: each alone, so that texts and constants mix.
+fn list(expr: &Expr) -> TokenStream {
+    let Expr::Array(list) = expr else {
+        return quote_spanned!(expr.span()=> __mcp::values(&#expr));
+    };
+    let values = list.elems.iter().map(|value| {
+        Literal::of(value)
+            .and_then(|literal| literal.json())
+            .unwrap_or_else(|| quote_spanned!(value.span()=> __mcp::json(&#value)))
+    });
+    quote!(::std::vec![#(#values),*])
+}
+
+/// Called with the field's value by reference, so `fn(&str)` does for a `String`.
+fn validate(argument: &Argument, path: &Expr) -> TokenStream {
+    let inner = argument.inner();
+    let name = match path {
+        Expr::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default(),
+        _ => String::new(),
+    };
+    let call = quote_spanned!(path.span()=> |value: &#inner| #path(value));
+    quote!(.check(#name, #call))
+}
