@@ -49,6 +49,7 @@ mod extract;
 pub mod http;
 mod into_tool;
 mod json;
+mod private;
 mod schema;
 mod seal;
 mod serve;
@@ -77,8 +78,15 @@ pub use mcp_core::answer::{Annotations, Content, Icon, Link, Role, Theme, ToolAn
 pub use mcp_core::catalog::Defect;
 pub use mcp_core::policy::{Limits, Policy, Seal, Timing};
 pub use mcp_core::{Ability, Caller, Code, Fault, Level, Peer, Revision, Span};
+pub use mcp_server_macros::{Arguments, tool, tools};
 pub use schemars;
 pub use serde_json::{Value, json};
+
+/// What the code that the macros write stands on, and no part of the API.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::private::*;
+}
 
 /// The README's examples are compiled by the tests.
 #[cfg(all(doctest, feature = "http", feature = "stdio"))]

@@ -50,7 +50,7 @@ impl Call {
         }
         let mut index = 0;
         let values = tool.parameters.all.iter().map(|parameter| match parameter {
-            Parameter::Extractor(_) => {
+            Parameter::Extractor => {
                 index += 1;
                 if apart {
                     let name = single(index - 1);
@@ -63,7 +63,7 @@ impl Call {
                 let field = &tool.parameters.arguments[*index].ident;
                 quote!(#arguments.#field)
             }
-            Parameter::All(_) => quote!(#all.0),
+            Parameter::All => quote!(#all.0),
         });
         let values = values.collect();
         let answer = if is_foreign(&tool.result) || types::mentions(&tool.result, "impl") {
@@ -101,13 +101,13 @@ fn whole(tool: &ToolItem) -> Option<(Ident, TokenStream)> {
         #[automatically_derived]
         impl ::mcp_server::Arguments for #ident {
             fn schema() -> __mcp::Value {
-                <#inner as ::mcp_server::Arguments>::schema()
+                <#inner as __mcp::Whole>::schema()
             }
             fn read(given: &__mcp::Given) -> ::core::result::Result<Self, __mcp::Fault> {
-                <#inner as ::mcp_server::Arguments>::read(given).map(|value| Self(::mcp_server::Args(value)))
+                <#inner as __mcp::Whole>::read(given).map(|value| Self(::mcp_server::Args(value)))
             }
             fn locate(sent: &[u8]) -> ::core::option::Option<(::std::string::String, ::std::string::String)> {
-                <#inner as ::mcp_server::Arguments>::locate(sent)
+                <#inner as __mcp::Whole>::locate(sent)
             }
         }
     };

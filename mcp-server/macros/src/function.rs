@@ -43,13 +43,14 @@ impl ToTokens for Function {
 }
 
 /// Where a parameter's value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parameter {
     /// From the server or the call.
-    Extractor(Type),
+    Extractor,
     /// From one argument: its place among them.
     Argument(usize),
     /// From all arguments at once: `Args<T>`.
-    All(Type),
+    All,
 }
 
 /// What the parameters of a function come to.
@@ -91,18 +92,15 @@ impl Parameters {
 
     /// The type that takes all arguments, if one does.
     pub(crate) fn whole(&self) -> Option<&Type> {
-        self.all.iter().find_map(|parameter| match parameter {
-            Parameter::All(ty) => Some(ty),
-            _ => None,
-        })
+        self.of(Parameter::All).next()
     }
 
     pub(crate) fn extractors(&self) -> Vec<&Type> {
-        let extractor = |parameter| match parameter {
-            Parameter::Extractor(ty) => Some(ty),
-            _ => None,
-        };
-        self.all.iter().filter_map(extractor).collect()
+        self.of(Parameter::Extractor).collect()
+    }
+
+    fn of(&self, kind: Parameter) -> impl Iterator<Item = &Type> {
+        self.all.iter().zip(&self.types).filter(move |(parameter, _)| **parameter == kind).map(|(_, ty)| ty)
     }
 
     fn read(&mut self, input: &PatType, attrs: &[Attribute], errors: &mut Errors) -> Parameter {
@@ -114,7 +112,7 @@ impl Parameters {
                 let message = "this comes from the server or the call and is no argument: it takes no `#[arg(..)]`";
                 errors.at(arg, message);
             }
-            return Parameter::Extractor(ty.clone());
+            return Parameter::Extractor;
         }
         if types::name(ty).as_deref() == Some("Args") && types::argument(ty).is_some() {
             if let Some(arg) = has("arg") {
@@ -123,7 +121,7 @@ impl Parameters {
             if self.whole().is_some() {
                 errors.at(ty, "one parameter takes all arguments already: keep one `Args<..>`");
             }
-            return Parameter::All(ty.clone());
+            return Parameter::All;
         }
         let ident = match &*input.pat {
             Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => pat.ident.clone(),

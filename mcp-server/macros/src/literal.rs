@@ -45,19 +45,30 @@ impl Literal {
         Some(match self {
             Self::Text(text) => quote!(__mcp::Value::from(#text)),
             Self::Bool(value) => quote!(__mcp::Value::from(#value)),
-            Self::Int(number) => {
-                let number = number_tokens(*number)?;
+            Self::Int(_) | Self::Float(_) => {
+                let number = self.number()?;
                 quote!(__mcp::Value::from(#number))
             }
-            Self::Float(number) => quote!(__mcp::Value::from(#number)),
         })
+    }
+
+    /// A number whose type does not depend on where it stands.
+    pub(crate) fn number(&self) -> Option<TokenStream> {
+        match self {
+            Self::Int(number) => match i64::try_from(*number) {
+                Ok(number) => Some(quote!(#number)),
+                Err(_) => u64::try_from(*number).ok().map(|number| quote!(#number)),
+            },
+            Self::Float(number) => Some(quote!(#number)),
+            Self::Text(_) | Self::Bool(_) => None,
+        }
     }
 
     /// Which is less, of two numbers.
     pub(crate) fn less(&self, than: &Self) -> bool {
         match (self, than) {
             (Self::Int(a), Self::Int(b)) => a < b,
-            _ => self.number().zip(than.number()).is_some_and(|(a, b)| a < b),
+            _ => self.as_f64().zip(than.as_f64()).is_some_and(|(a, b)| a < b),
         }
     }
 
@@ -71,7 +82,7 @@ impl Literal {
         }
     }
 
-    const fn number(&self) -> Option<f64> {
+    const fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Int(number) => Some(*number as f64),
             Self::Float(number) => Some(*number),
@@ -89,12 +100,4 @@ impl fmt::Display for Literal {
             Self::Float(number) => write!(f, "{number:?}"),
         }
     }
-}
-
-/// A literal whose type does not depend on where it stands.
-fn number_tokens(number: i128) -> Option<TokenStream> {
-    if let Ok(number) = i64::try_from(number) {
-        return Some(quote!(#number));
-    }
-    u64::try_from(number).ok().map(|number| quote!(#number))
 }

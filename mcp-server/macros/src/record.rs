@@ -33,9 +33,10 @@ impl Record<'_> {
         reading.params.insert(0, syn::parse_quote!('de));
         let (reading, ..) = reading.split_for_impl();
         let (names, read) = (self.names(), self.read());
-        let schema = self.schema();
+        let (schema, defaults) = (self.schema(), self.defaults());
         let name = self.schema_name();
         quote! {
+            #defaults
             #[automatically_derived]
             impl #parameters __mcp::Record for #ident #arguments #bounds {
                 const NAMES: &'static [&'static str] = &[#(#names),*];
@@ -103,8 +104,8 @@ impl Record<'_> {
         });
         let fields = self.members().map(|(index, argument)| {
             let (field, ty, slot, name) = (&argument.ident, &argument.ty, slot(index), &argument.name);
-            match default(argument) {
-                Some(value) => quote!(#field: #slot.unwrap_or_else(|| -> #ty { #value })),
+            match self.default(index, argument) {
+                Some(value) => quote!(#field: #slot.unwrap_or_else(|| #value)),
                 None => quote!(#field: <#ty as __mcp::Argument>::or_missing(#slot, #name)?),
             }
         });
@@ -119,7 +120,7 @@ impl Record<'_> {
             ) -> ::core::result::Result<Self, A::Error> {
                 #collect
                 #(let mut #slots = ::core::option::Option::None;)*
-                while let ::core::option::Option::Some(index) = members.next()? {
+                while let ::core::option::Option::Some(index) = members.next_index()? {
                     match index {
                         #(#arms)*
                         _ => {}
@@ -130,10 +131,35 @@ impl Record<'_> {
         }
     }
 
+    /// The default of an argument, if it has one, as an expression of its type.
+    fn default(&self, index: usize, argument: &Argument) -> Option<TokenStream> {
+        argument.options.given("default")?;
+        if self.generics.params.is_empty() {
+            let name = default_fn(index);
+            return Some(quote!(#name()));
+        }
+        let ty = &argument.ty;
+        let value = typed_default(argument)?;
+        Some(quote!({ let default: #ty = #value; default }))
+    }
+
+    /// A function for each default, which is needed where arguments are read and where they are described. One that has generic
+    /// parameters is written out twice, as no function beside the type can name them.
+    fn defaults(&self) -> TokenStream {
+        if !self.generics.params.is_empty() {
+            return TokenStream::new();
+        }
+        let function = |(index, argument): (usize, &Argument)| {
+            let (name, ty, value) = (default_fn(index), &argument.ty, typed_default(argument)?);
+            Some(quote!(fn #name() -> #ty { #value }))
+        };
+        self.members().filter_map(function).collect()
+    }
+
     /// The body of `json_schema`.
     fn schema(&self) -> TokenStream {
         let open = self.open;
-        let properties = self.members().map(|(_, argument)| self.property(argument));
+        let properties = self.members().map(|(index, argument)| self.property(index, argument));
         let rest = self.rest().map(|argument| {
             let ty = &argument.ty;
             quote!(<#ty as __mcp::Argument>::others(&mut object);)
@@ -148,7 +174,23 @@ impl Record<'_> {
         }
     }
 
-    fn property(&self, argument: &Argument) -> TokenStream {
+    /// The call that describes a default: as it is written out, or else as its type writes it, if it can.
+    fn described_default(&self, index: usize, argument: &Argument) -> TokenStream {
+        let written = argument.options.expr("default").and_then(literal_json);
+        if let (Some(json), true) = (&written, Shape::of(&argument.ty) != Shape::Unknown) {
+            return quote!(.default(::core::option::Option::Some(#json)));
+        }
+        let value = self.default(index, argument);
+        let otherwise = written.map(|json| quote!(.or_else(|| ::core::option::Option::Some(#json))));
+        quote! {
+            .default({
+                use __mcp::{Unwritten as _, Written as _};
+                (&__mcp::Probe(&#value)).json()#otherwise
+            })
+        }
+    }
+
+    fn property(&self, index: usize, argument: &Argument) -> TokenStream {
         let (ty, name, options) = (&argument.ty, &argument.name, &argument.options);
         let mut calls = TokenStream::new();
         if let Some(text) = &argument.description {
@@ -158,36 +200,24 @@ impl Record<'_> {
             let expr = given.expr();
             calls.extend(match (option, expr) {
                 ("min", Some(expr)) => {
-                    let value = json(expr);
+                    let value = bound(expr);
                     quote!(.bound("minimum", #value))
                 }
                 ("max", Some(expr)) => {
-                    let value = json(expr);
+                    let value = bound(expr);
                     quote!(.bound("maximum", #value))
                 }
-                ("min_length", Some(expr)) => quote!(.length(__mcp::Least, #expr)),
-                ("max_length", Some(expr)) => quote!(.length(__mcp::Most, #expr)),
-                ("min_items", Some(expr)) => quote!(.items(__mcp::Least, #expr)),
-                ("max_items", Some(expr)) => quote!(.items(__mcp::Most, #expr)),
+                ("min_length" | "max_length" | "min_items" | "max_items" | "pattern" | "header", Some(expr)) => {
+                    let method = Ident::new(option, Span::mixed_site());
+                    quote!(.#method(#expr))
+                }
                 ("unique", _) if given.as_bool() => quote!(.unique()),
-                ("pattern", Some(expr)) => quote!(.pattern(#expr)),
                 ("one_of", Some(expr)) => {
                     let values = list(expr);
                     quote!(.one_of(#values))
                 }
-                ("header", Some(expr)) => quote!(.header(#expr)),
                 ("validate", Some(expr)) => validate(argument, expr),
-                ("default", expr) => {
-                    let value = expr.and_then(literal_json).unwrap_or_else(|| {
-                        let value = default(argument);
-                        quote!({
-                            use __mcp::{Unwritten as _, Written as _};
-                            let default: #ty = #value;
-                            (&__mcp::Probe(&default)).json()
-                        })
-                    });
-                    quote!(.default(#value))
-                }
+                ("default", _) => self.described_default(index, argument),
                 _ => continue,
             });
         }
@@ -202,8 +232,11 @@ fn slot(index: usize) -> Ident {
     Ident::new(&format!("slot{index}"), Span::mixed_site())
 }
 
-/// The default, if the argument has one.
-fn default(argument: &Argument) -> Option<TokenStream> {
+fn default_fn(index: usize) -> Ident {
+    Ident::new(&format!("default{index}"), Span::mixed_site())
+}
+
+fn typed_default(argument: &Argument) -> Option<TokenStream> {
     let given = argument.options.given("default")?;
     let ty = &argument.ty;
     Some(match given.expr() {
@@ -219,6 +252,8 @@ fn typed(expr: &Expr, ty: &syn::Type) -> TokenStream {
         (Some(Literal::Text(_)), ..) if types::name(ty).as_deref() != Some("char") => {
             quote_spanned!(expr.span()=> ::core::convert::Into::into(#expr))
         }
+        // A constant, which can be nothing but a `&str`.
+        (None, Expr::Path(_), Shape::Text) => quote_spanned!(expr.span()=> ::core::convert::Into::into(#expr)),
         (Some(Literal::Int(number)), _, Shape::Float) => {
             let number = proc_macro2::Literal::f64_unsuffixed(number as f64);
             quote_spanned!(expr.span()=> #number)
@@ -233,14 +268,12 @@ fn typed(expr: &Expr, ty: &syn::Type) -> TokenStream {
     }
 }
 
-/// A number of a rule as JSON.
-fn json(expr: &Expr) -> TokenStream {
-    Literal::of(expr)
-        .and_then(|literal| literal.json())
-        .unwrap_or_else(|| quote_spanned!(expr.span()=> __mcp::Value::from(#expr)))
+/// A number of a rule, its type told: alone, one that is written out would be an `i32`.
+fn bound(expr: &Expr) -> TokenStream {
+    Literal::of(expr).and_then(|literal| literal.number()).unwrap_or_else(|| expr.to_token_stream())
 }
 
-/// `Some` JSON of a value that is written out.
+/// JSON of a value that is written out.
 fn literal_json(expr: &Expr) -> Option<TokenStream> {
     fn value(expr: &Expr) -> Option<TokenStream> {
         match expr {
@@ -251,7 +284,7 @@ fn literal_json(expr: &Expr) -> Option<TokenStream> {
             _ => Literal::of(expr)?.json(),
         }
     }
-    value(expr).map(|value| quote!(::core::option::Option::Some(#value)))
+    value(expr)
 }
 
 /// The values of `one_of`: each alone, so that texts and constants mix.

@@ -1,0 +1,303 @@
+//! How the macros' types are described.
+
+use std::fmt::Display;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::Name;
+use super::pending::{CHECK, COERCE, register};
+
+/// The schema of one of a few names; described one by one if one of them is.
+#[must_use]
+pub fn names_schema(names: &[(&'static str, Option<&'static str>)], description: Option<&'static str>) -> Schema {
+    let mut schema = Map::new();
+    if let Some(text) = description {
+        schema.insert("description".into(), text.into());
+    }
+    schema.insert("type".into(), "string".into());
+    if names.iter().any(|(_, text)| text.is_some()) {
+        let forms = names.iter().map(|(name, text)| match text {
+            Some(text) => json!({"const": name, "description": text}),
+            None => json!({"const": name}),
+        });
+        schema.insert("oneOf".into(), forms.collect());
+    } else {
+        schema.insert("enum".into(), names.iter().map(|(name, _)| Value::from(*name)).collect());
+    }
+    schema.into()
+}
+
+/// A schema's identity: two types of one name in different modules are two.
+#[must_use]
+pub fn id(module: &str, title: &str, name: Name) -> Name {
+    if title == name { format!("{module}::{title}").into() } else { format!("{module}::{title}::{name}").into() }
+}
+
+/// The name of a generic type's schema.
+#[must_use]
+pub fn named(title: &str, parameters: &[Name]) -> String {
+    format!("{title}_of_{}", parameters.join("_and_"))
+}
+
+/// The schema of an object, being written.
+#[derive(Debug)]
+pub struct Object<'a> {
+    generator: &'a mut SchemaGenerator,
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+    /// What members of other names must be.
+    others: Option<Value>,
+    description: Option<&'static str>,
+}
+
+impl<'a> Object<'a> {
+    /// One without members.
+    pub fn new(generator: &'a mut SchemaGenerator, open: bool) -> Self {
+        let others = (!open).then_some(Value::Bool(false));
+        Self { generator, properties: Map::new(), required: Vec::new(), others, description: None }
+    }
+
+    pub(super) fn property<T: JsonSchema>(&mut self, name: &'static str, is_required: bool) -> Property<'_> {
+        let mut schema = self.generator.subschema_for::<T>();
+        schema.ensure_object();
+        if is_required {
+            self.required.push(name.into());
+        }
+        let rules = self.properties.entry(name).or_insert_with(|| schema.into());
+        Property { name, rules, required: &mut self.required }
+    }
+
+    /// Members of other names are what the values of a map are.
+    pub(super) fn others<T: JsonSchema>(&mut self) {
+        let mut schema = self.generator.subschema_for::<T>();
+        self.others = Some(schema.remove("additionalProperties").unwrap_or(Value::Bool(true)));
+    }
+
+    /// What it is.
+    pub const fn describe(&mut self, text: &'static str) {
+        self.description = Some(text);
+    }
+
+    /// The schema.
+    #[must_use]
+    pub fn finish(self) -> Schema {
+        let mut schema = Map::new();
+        if let Some(text) = self.description {
+            schema.insert("description".into(), text.into());
+        }
+        schema.insert("type".into(), "object".into());
+        schema.insert("properties".into(), self.properties.into());
+        if !self.required.is_empty() {
+            schema.insert("required".into(), self.required.into());
+        }
+        if let Some(others) = self.others {
+            schema.insert("additionalProperties".into(), others);
+        }
+        schema.into()
+    }
+}
+
+/// The schema of one member, to which rules are added.
+#[derive(Debug)]
+pub struct Property<'a> {
+    name: &'static str,
+    rules: &'a mut Value,
+    required: &'a mut Vec<Value>,
+}
+
+impl Property<'_> {
+    /// What it is.
+    pub fn describe(self, text: &'static str) -> Self {
+        self.set("description", text)
+    }
+
+    /// The least or the greatest number.
+    pub fn bound(self, keyword: &'static str, number: impl Number) -> Self {
+        self.set_each(keyword, number)
+    }
+
+    /// Characters of a text, items of a list, members of a map: what its type is, its schema knows.
+    pub fn min_length(self, length: usize) -> Self {
+        let keyword = self.by_kind("minLength", "minItems", "minProperties");
+        self.set(keyword, length)
+    }
+
+    /// The same, at most.
+    pub fn max_length(self, length: usize) -> Self {
+        let keyword = self.by_kind("maxLength", "maxItems", "maxProperties");
+        self.set(keyword, length)
+    }
+
+    /// Items of a list.
+    pub fn min_items(self, length: usize) -> Self {
+        self.set("minItems", length)
+    }
+
+    /// The same, at most.
+    pub fn max_items(self, length: usize) -> Self {
+        self.set("maxItems", length)
+    }
+
+    /// No item of a list twice.
+    pub fn unique(self) -> Self {
+        self.set("uniqueItems", true)
+    }
+
+    /// A regular expression.
+    pub fn pattern(self, pattern: &'static str) -> Self {
+        self.set_each("pattern", pattern)
+    }
+
+    /// The values that are allowed.
+    pub fn one_of(self, values: Vec<Value>) -> Self {
+        self.set_each("enum", values)
+    }
+
+    /// What it is if it is not sent, where that can be said in JSON.
+    pub fn default(self, value: Option<Value>) -> Self {
+        self.required.retain(|name| name != self.name);
+        match value {
+            Some(value) => self.set("default", value),
+            None => self,
+        }
+    }
+
+    /// The header in which clients mirror it (HDR-9).
+    pub fn header(self, name: &'static str) -> Self {
+        self.set("x-mcp-header", name)
+    }
+
+    /// Whether a text is read as what it spells.
+    pub fn coerce(self, coerce: bool) -> Self {
+        self.set(COERCE, coerce)
+    }
+
+    /// A rule that no schema can tell.
+    pub fn check<T: DeserializeOwned + 'static, V: Verdict + 'static>(
+        self,
+        name: &'static str,
+        check: fn(&T) -> V,
+    ) -> Self {
+        let check = move |value: &Value| match T::deserialize(value) {
+            Ok(value) => check(&value).told(name),
+            // What is wrong with its type is told by its schema.
+            Err(_) => Ok(()),
+        };
+        match register(std::sync::Arc::new(check)) {
+            Some(index) => self.set(CHECK, index),
+            None => self,
+        }
+    }
+
+    fn by_kind(&self, text: &'static str, list: &'static str, map: &'static str) -> &'static str {
+        match (self.is("array"), self.is("object")) {
+            (true, _) => list,
+            (_, true) => map,
+            _ => text,
+        }
+    }
+
+    fn is(&self, kind: &str) -> bool {
+        match &self.rules["type"] {
+            Value::String(only) => only == kind,
+            Value::Array(kinds) => kinds.iter().any(|one| one == kind),
+            _ => false,
+        }
+    }
+
+    /// In a list, for its items.
+    fn set_each(self, keyword: &'static str, value: impl Into<Value>) -> Self {
+        if self.is("array")
+            && let Some(items) = self.rules.get_mut("items").and_then(Value::as_object_mut)
+        {
+            items.insert(keyword.into(), value.into());
+            return self;
+        }
+        self.set(keyword, value)
+    }
+
+    fn set(self, keyword: &'static str, value: impl Into<Value>) -> Self {
+        if let Some(rules) = self.rules.as_object_mut() {
+            rules.insert(keyword.into(), value.into());
+        }
+        self
+    }
+}
+
+/// What can bound a number.
+#[diagnostic::on_unimplemented(message = "`{Self}` is no number, and cannot be `min` or `max`", label = "not a number")]
+pub trait Number: Into<Value> {}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {
+        $(impl Number for $number {})*
+    };
+}
+
+numbers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f32, f64);
+
+/// What a check of an argument may return.
+#[diagnostic::on_unimplemented(
+    message = "a check of an argument cannot return `{Self}`",
+    label = "returns neither `bool` nor `Result<(), E>`",
+    note = "it takes the value by reference and returns whether it is right, or `Err` with what is wrong: a text or whatever implements `Display`"
+)]
+pub trait Verdict {
+    /// What is wrong, in words that follow the argument's name.
+    fn told(self, name: &'static str) -> Result<(), String>;
+}
+
+impl Verdict for bool {
+    fn told(self, name: &'static str) -> Result<(), String> {
+        if self { Ok(()) } else { Err(format!("fails the check `{name}`")) }
+    }
+}
+
+impl<E: Display> Verdict for Result<(), E> {
+    fn told(self, _: &'static str) -> Result<(), String> {
+        self.map_err(|error| error.to_string())
+    }
+}
+
+/// A value as JSON.
+pub fn json(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// A list of values as JSON.
+pub fn values(list: &impl Serialize) -> Vec<Value> {
+    match json(list) {
+        Value::Array(values) => values,
+        value => vec![value],
+    }
+}
+
+/// Asks whether a value can be written as JSON: [`Written`] answers for those that can, [`Unwritten`] for the others, which
+/// the compiler finds only one reference further.
+#[derive(Debug)]
+pub struct Probe<'a, T>(pub &'a T);
+
+/// See [`Probe`].
+pub trait Written {
+    /// The value.
+    fn json(&self) -> Option<Value>;
+}
+
+/// See [`Probe`].
+pub trait Unwritten {
+    /// No value.
+    fn json(&self) -> Option<Value> {
+        None
+    }
+}
+
+impl<T: Serialize> Written for Probe<'_, T> {
+    fn json(&self) -> Option<Value> {
+        serde_json::to_value(self.0).ok()
+    }
+}
+
+impl<T> Unwritten for &Probe<'_, T> {}
