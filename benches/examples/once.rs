@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-use benches::{LEGACY, MODERN, Server, yardstick};
+use benches::{Framework, LEGACY, MODERN, Server, yardstick};
 use bytes::Bytes;
 
 /// One run of a workload, its answer into the buffer.
@@ -24,6 +24,8 @@ fn main() -> ExitCode {
     let tools = if workload.ends_with("-1000") { 1000 } else { 1 };
     let server = Server::new(tools);
     let mut pipe = server.pipe();
+    let framework = Framework::new(tools);
+    let mut framework_pipe = framework.pipe();
     let mut out = Vec::with_capacity(1024);
     let mut run: Run<'_> = match workload.trim_end_matches("-1000") {
         "yardstick-modern" => Box::new(|out| yardstick(&modern, out)),
@@ -31,6 +33,8 @@ fn main() -> ExitCode {
         "exchange" => Box::new(|out| server.exchange(&modern, out)),
         "pipe-modern" => Box::new(|out| server.drive(&mut pipe, &modern, None, out)),
         "pipe-legacy" => Box::new(|out| server.drive(&mut pipe, &legacy, None, out)),
+        "framework-exchange" => Box::new(|out| framework.exchange(&modern, out)),
+        "framework-legacy" => Box::new(|out| framework.drive(&mut framework_pipe, &legacy, None, out)),
         other => {
             eprintln!("once: no workload {other}");
             return ExitCode::from(2);

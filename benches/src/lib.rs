@@ -3,7 +3,11 @@
 //! The yardstick is what a hand-written server could not do without: `serde_json` reads the envelope into a borrowed
 //! struct and writes the same answer. Everything above it is the price of the checks.
 
+mod framework;
+
 use std::sync::Arc;
+
+pub use framework::Framework;
 
 use bytes::Bytes;
 use mcp_core::answer::{Answer, Implementation, ToolAnswer};
@@ -31,6 +35,16 @@ const INITIALIZE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"#,
     r#""clientInfo":{"name":"bench","version":"1.0.0"}}}"#
 );
+
+/// The headers of [`MODERN`] over HTTP.
+const MODERN_HEADERS: [(&str, &[u8]); 6] = [
+    ("content-type", b"application/json"),
+    ("accept", b"application/json, text/event-stream"),
+    ("mcp-protocol-version", b"2026-07-28"),
+    ("mcp-method", b"tools/call"),
+    ("mcp-name", b"echo"),
+    ("host", b"127.0.0.1:8000"),
+];
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#;
 
@@ -68,15 +82,7 @@ impl Server {
 
     /// One modern request over HTTP: a new machine, its headers checked, its answer in `out`.
     pub fn exchange(&self, body: &Bytes, out: &mut Vec<u8>) {
-        let headers: [(&str, &[u8]); 6] = [
-            ("content-type", b"application/json"),
-            ("accept", b"application/json, text/event-stream"),
-            ("mcp-protocol-version", b"2026-07-28"),
-            ("mcp-method", b"tools/call"),
-            ("mcp-name", b"echo"),
-            ("host", b"127.0.0.1:8000"),
-        ];
-        let head = Head::read(headers);
+        let head = Head::read(MODERN_HEADERS);
         let mut exchange = Exchange::new(MachineId(1), Arc::clone(&self.endpoint), Time(0));
         self.drive(&mut exchange, body, Some(&head), out);
     }
@@ -187,7 +193,13 @@ mod tests {
         server.drive(&mut pipe, &Bytes::from_static(LEGACY.as_bytes()), None, &mut legacy);
         let mut floor = Vec::new();
         yardstick(LEGACY.as_bytes(), &mut floor);
-        for answer in [&modern, &legacy, &floor] {
+        let framework = Framework::new(50);
+        let mut modern_framework = Vec::new();
+        framework.exchange(&Bytes::from_static(MODERN.as_bytes()), &mut modern_framework);
+        let mut legacy_framework = Vec::new();
+        let mut pipe = framework.pipe();
+        framework.drive(&mut pipe, &Bytes::from_static(LEGACY.as_bytes()), None, &mut legacy_framework);
+        for answer in [&modern, &legacy, &floor, &modern_framework, &legacy_framework] {
             let answer: serde_json::Value = serde_json::from_slice(answer).unwrap();
             assert_eq!(answer["id"], 7);
             assert_eq!(answer["result"]["content"][0]["text"], "hello, world");
