@@ -11,8 +11,8 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 pub use schemars::{JsonSchema, Schema, SchemaGenerator};
-pub use serde::de::{Deserialize, Deserializer, MapAccess};
-use serde::de::{DeserializeOwned, Error};
+use serde::de::Error;
+pub use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess};
 pub use serde_json::{Error as Fault, Value};
 
 use crate::arguments::Arguments;

@@ -143,8 +143,8 @@ impl Block {
         }
         for (index, method) in methods.iter().enumerate() {
             let same = |other: &&Method| other.tool.name.value() == method.tool.name.value();
-            // Of two with conditions, there may be one only.
-            let twin = methods[..index].iter().find(same).filter(|twin| twin.cfg.is_empty() || method.cfg.is_empty());
+            // With a condition, the other one may not be there.
+            let twin = methods[..index].iter().find(same).filter(|twin| twin.cfg.is_empty() && method.cfg.is_empty());
             if let Some(twin) = twin {
                 let message = format!(
                     "two tools are named `{}`, this one and `fn {}`: rename one, as in `#[tool(name = \"..\")]`",
@@ -186,10 +186,10 @@ impl Block {
                 #[automatically_derived]
                 impl #parameters ::mcp_server::ToolSet for #this #bounds {
                     #[allow(unused_variables)]
-                    fn tools(this: ::std::sync::Arc<Self>) -> ::std::vec::Vec<::mcp_server::Tool> {
-                        let mut tools = ::std::vec::Vec::with_capacity(#count);
+                    fn tools(__this: ::std::sync::Arc<Self>) -> ::std::vec::Vec<::mcp_server::Tool> {
+                        let mut __tools = ::std::vec::Vec::with_capacity(#count);
                         #(#tools)*
-                        tools
+                        __tools
                     }
                 }
             };
@@ -202,17 +202,17 @@ impl Block {
         let call = Call::new(tool, &self.parameters());
         let (takes, values, answer, builder) = (&call.takes, &call.values, &call.answer, tool.builder());
         let items = &call.items;
-        let held = receiver.map(|_| quote!(let this = ::std::sync::Arc::clone(&this);));
+        let held = receiver.map(|_| quote!(let __this = ::std::sync::Arc::clone(&__this);));
         let ident = &tool.ident;
         let (forward, run) = if tool.is_async {
             let (forward, name) = self.forward(method);
-            let given = receiver.map(|_| quote!(::std::sync::Arc::clone(&this),));
+            let given = receiver.map(|_| quote!(::std::sync::Arc::clone(&__this),));
             (Some(forward), quote!(run(move |#takes| __mcp::map(#name(#given #(#values),*), #answer))))
         } else {
             let run = if tool.is_blocking() { quote!(run_blocking) } else { quote!(run) };
             let given = receiver.map(|receiver| match receiver {
-                This::Shared => quote!(::std::sync::Arc::clone(&this),),
-                This::Reference | This::SharedReference => quote!(&this,),
+                This::Shared => quote!(::std::sync::Arc::clone(&__this),),
+                This::Reference | This::SharedReference => quote!(&__this,),
             });
             (None, quote!(#run(move |#takes| #answer(Self::#ident(#given #(#values),*)))))
         };
@@ -222,7 +222,7 @@ impl Block {
                 #items
                 #forward
                 #held
-                tools.push(#builder.#run);
+                __tools.push(#builder.#run);
             }
         }
     }
@@ -231,19 +231,22 @@ impl Block {
     fn forward(&self, method: &Method) -> (TokenStream, TokenStream) {
         let Method { tool, receiver, .. } = method;
         let (this, ident) = (&self.this, &tool.ident);
-        let (output, names) = call::forward(tool, &tool.result.to_token_stream());
+        let (allowed, names, future) = call::forward(tool);
         let types = &tool.parameters.types;
         let (parameters, arguments, bounds) = self.generics.split_for_impl();
         let turbofish = arguments.as_turbofish();
-        let taken = receiver.map(|_| quote!(this: ::std::sync::Arc<#this>,));
+        let taken = receiver.map(|_| quote!(__this: ::std::sync::Arc<#this>,));
         let body = match receiver {
             None => quote!(<#this>::#ident(#(#names),*)),
-            Some(This::Shared) => quote!(<#this>::#ident(this, #(#names),*)),
+            Some(This::Shared) => quote!(<#this>::#ident(__this, #(#names),*)),
             Some(This::Reference | This::SharedReference) => {
-                quote!(async move { <#this>::#ident(&this, #(#names),*).await })
+                quote!(async move { <#this>::#ident(&__this, #(#names),*).await })
             }
         };
-        let forward = quote!(fn __call #parameters(#taken #(#names: #types),*) -> #output #bounds { #body });
+        let forward = quote! {
+            #allowed
+            fn __call #parameters(#taken #(#names: #types),*) -> #future #bounds { #body }
+        };
         (forward, quote!(__call #turbofish))
     }
 

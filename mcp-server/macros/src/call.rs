@@ -25,10 +25,10 @@ impl Call {
     pub(crate) fn new(tool: &ToolItem, foreign: &[String]) -> Self {
         let is_foreign = |ty: &Type| foreign.iter().any(|name| types::mentions(ty, name));
         let (mut items, mut takes) = (TokenStream::new(), Vec::new());
-        let (extracted, arguments, all) = (local("extracted"), local("arguments"), local("all"));
+        let (extracted, arguments, all) = (local("__extracted"), local("__arguments"), local("__all"));
         let extractors = tool.parameters.extractors();
         let apart = extractors.iter().any(|ty| is_foreign(ty));
-        let single = |index: usize| format_ident!("extracted{index}", span = Span::mixed_site());
+        let single = |index: usize| format_ident!("__extracted{index}", span = Span::mixed_site());
         if apart {
             takes.extend(extractors.iter().enumerate().map(|(index, ty)| {
                 let name = single(index);
@@ -41,8 +41,8 @@ impl Call {
         if let Some((ident, definition)) = tool.record() {
             items.extend(definition);
             // Without arguments that are named, it is there for its schema alone.
-            let arguments = if tool.parameters.arguments.is_empty() { local("_arguments") } else { arguments.clone() };
-            takes.push(quote!(#arguments: #ident));
+            let pattern = if tool.parameters.arguments.is_empty() { quote!(_) } else { quote!(#arguments) };
+            takes.push(quote!(#pattern: #ident));
         }
         if let Some((ident, definition)) = whole(tool) {
             items.extend(definition);
@@ -77,18 +77,17 @@ impl Call {
     }
 }
 
-/// A function that hands its parameters on. That a future cannot be sent is told here, once, and the compiler shows what in the
-/// author's code it holds.
-pub(crate) fn forward(tool: &ToolItem, result: &TokenStream) -> (TokenStream, Vec<Ident>) {
-    let names: Vec<Ident> =
-        (0..tool.parameters.types.len()).map(|index| format_ident!("p{index}", span = Span::mixed_site())).collect();
-    let span = tool.ident.span();
-    let output = if tool.is_async {
-        quote_spanned!(span=> impl ::core::future::Future<Output = #result> + ::core::marker::Send)
-    } else {
-        quote!(#result)
+/// A function that hands its parameters on: its attributes, their names, and what it returns. That a future cannot be sent is
+/// told here, once, and the compiler shows what in the author's code it holds.
+pub(crate) fn forward(tool: &ToolItem) -> (TokenStream, Vec<Ident>, TokenStream) {
+    let count = tool.parameters.types.len();
+    let names = (0..count).map(|index| format_ident!("__p{index}", span = Span::mixed_site())).collect();
+    let allowed = if count > 6 { quote!(#[allow(clippy::too_many_arguments)]) } else { TokenStream::new() };
+    let result = &tool.result;
+    let future = quote_spanned! {tool.ident.span()=>
+        impl ::core::future::Future<Output = #result> + ::core::marker::Send
     };
-    (output, names)
+    (allowed, names, future)
 }
 
 /// A struct around `Args<T>`, so that a type which cannot be arguments is told of where it stands.
@@ -103,11 +102,11 @@ fn whole(tool: &ToolItem) -> Option<(Ident, TokenStream)> {
             fn schema() -> __mcp::Value {
                 <#inner as __mcp::Whole>::schema()
             }
-            fn read(given: &__mcp::Given) -> ::core::result::Result<Self, __mcp::Fault> {
-                <#inner as __mcp::Whole>::read(given).map(|value| Self(::mcp_server::Args(value)))
+            fn read(__given: &__mcp::Given) -> ::core::result::Result<Self, __mcp::Fault> {
+                <#inner as __mcp::Whole>::read(__given).map(|__value| Self(::mcp_server::Args(__value)))
             }
-            fn locate(sent: &[u8]) -> ::core::option::Option<(::std::string::String, ::std::string::String)> {
-                <#inner as __mcp::Whole>::locate(sent)
+            fn locate(__sent: &[u8]) -> ::core::option::Option<(::std::string::String, ::std::string::String)> {
+                <#inner as __mcp::Whole>::locate(__sent)
             }
         }
     };

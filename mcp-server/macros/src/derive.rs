@@ -147,9 +147,9 @@ fn of_enum(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> Option<
         .map_or_else(|| quote!(::core::option::Option::None), |text| quote!(::core::option::Option::Some(#text)));
     Some(quote! {
         #[automatically_derived]
-        impl<'de> __mcp::Deserialize<'de> for #ident {
-            fn deserialize<D: __mcp::Deserializer<'de>>(deserializer: D) -> ::core::result::Result<Self, D::Error> {
-                ::core::result::Result::Ok(match __mcp::read_name(deserializer, &[#(#names),*])? {
+        impl<'__de> __mcp::Deserialize<'__de> for #ident {
+            fn deserialize<__D: __mcp::Deserializer<'__de>>(__from: __D) -> ::core::result::Result<Self, __D::Error> {
+                ::core::result::Result::Ok(match __mcp::read_name(__from, &[#(#names),*])? {
                     #(#indices => Self::#first,)*
                     _ => Self::#last,
                 })
@@ -175,11 +175,11 @@ fn broken(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let (parameters, arguments, bounds) = input.generics.split_for_impl();
     let mut reading = input.generics.clone();
-    reading.params.insert(0, syn::parse_quote!('de));
+    reading.params.insert(0, syn::parse_quote!('__de));
     let (reading, ..) = reading.split_for_impl();
     quote! {
-        impl #reading __mcp::Deserialize<'de> for #ident #arguments #bounds {
-            fn deserialize<D: __mcp::Deserializer<'de>>(_: D) -> ::core::result::Result<Self, D::Error> {
+        impl #reading __mcp::Deserialize<'__de> for #ident #arguments #bounds {
+            fn deserialize<__D: __mcp::Deserializer<'__de>>(_: __D) -> ::core::result::Result<Self, __D::Error> {
                 ::core::unreachable!()
             }
         }

@@ -1,7 +1,7 @@
 //! `#[tool]` on a function: a unit struct of its name that is the tool, and can be called like the function.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens as _, quote};
+use quote::{ToTokens as _, quote, quote_spanned};
 use syn::{Attribute, FnArg, Type};
 
 use crate::call::{self, Call};
@@ -39,7 +39,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let attrs = Attributes::of(std::mem::take(&mut function.attrs));
     let definition = definition(&function, &tool, &attrs);
     let inner = inner(&function, &attrs);
-    let body = if errors.is_empty() { working(&tool) } else { broken(&function, &tool) };
+    let body = if errors.is_empty() { working(&tool, &attrs) } else { broken(&function, &tool) };
     let (cfg, errors) = (&attrs.both, errors.emit());
     quote! {
         #errors
@@ -119,15 +119,20 @@ pub(crate) fn allowed(function: &Function) -> TokenStream {
     quote!(#[allow(#unused #many clippy::needless_pass_by_value)])
 }
 
-fn working(tool: &ToolItem) -> TokenStream {
+fn working(tool: &ToolItem, attrs: &Attributes) -> TokenStream {
     let Call { items, takes, values, answer } = Call::new(tool, &[]);
     let (ident, types, result) = (&tool.ident, &tool.parameters.types, &tool.result);
-    let (output, names) = call::forward(tool, &result.to_token_stream());
+    let deprecated =
+        attrs.shown.iter().any(|attr| types::mentions(attr, "deprecated")).then(|| quote!(#[allow(deprecated)]));
+    let (allowed, names, future) = call::forward(tool);
     let builder = tool.builder();
     let (forward, target, point, run) = if tool.is_async {
         let boxed = quote!(::core::pin::Pin<::std::boxed::Box<dyn ::core::future::Future<Output = #result> + ::core::marker::Send>>);
         (
-            Some(quote!(fn __call(#(#names: #types),*) -> #output { #ident(#(#names),*) })),
+            Some(quote! {
+                #allowed
+                fn __call(#(#names: #types),*) -> #future { #ident(#(#names),*) }
+            }),
             quote!(fn(#(#types),*) -> #boxed),
             quote!(|#(#names),*| ::std::boxed::Box::pin(__call(#(#names),*))),
             quote!(run(|#takes| __mcp::map(__call(#(#values),*), #answer))),
@@ -136,18 +141,22 @@ fn working(tool: &ToolItem) -> TokenStream {
         let run = if tool.is_blocking() { quote!(run_blocking) } else { quote!(run) };
         (None, quote!(fn(#(#types),*) -> #result), quote!(#ident), quote!(#run(|#takes| #answer(#ident(#(#values),*)))))
     };
+    // Where a type that is less visible than the function is told of.
+    let exposed = quote_spanned!(ident.span()=> type Target = #target;);
     quote! {
         #items
         #forward
         #[automatically_derived]
+        #deprecated
         impl ::core::ops::Deref for #ident {
-            type Target = #target;
+            #exposed
             fn deref(&self) -> &Self::Target {
-                const TARGET: #target = #point;
-                &TARGET
+                const __TARGET: #target = #point;
+                &__TARGET
             }
         }
         #[automatically_derived]
+        #deprecated
         impl ::mcp_server::IntoTool for #ident {
             fn into_tool(self) -> ::mcp_server::Tool {
                 #builder.#run

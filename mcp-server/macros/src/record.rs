@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Expr, Generics};
+use syn::{Expr, Generics, TypeParamBound};
 
 use crate::argument::Argument;
 use crate::literal::Literal;
@@ -30,7 +30,7 @@ impl Record<'_> {
         let generics = self.bounded();
         let (parameters, arguments, bounds) = generics.split_for_impl();
         let mut reading = generics.clone();
-        reading.params.insert(0, syn::parse_quote!('de));
+        reading.params.insert(0, syn::parse_quote!('__de));
         let (reading, ..) = reading.split_for_impl();
         let (names, read) = (self.names(), self.read());
         let (schema, defaults) = (self.schema(), self.defaults());
@@ -43,9 +43,9 @@ impl Record<'_> {
                 #read
             }
             #[automatically_derived]
-            impl #reading __mcp::Deserialize<'de> for #ident #arguments #bounds {
-                fn deserialize<D: __mcp::Deserializer<'de>>(deserializer: D) -> ::core::result::Result<Self, D::Error> {
-                    __mcp::read_record(deserializer)
+            impl #reading __mcp::Deserialize<'__de> for #ident #arguments #bounds {
+                fn deserialize<__D: __mcp::Deserializer<'__de>>(__from: __D) -> ::core::result::Result<Self, __D::Error> {
+                    __mcp::read_record(__from)
                 }
             }
             #[automatically_derived]
@@ -56,7 +56,7 @@ impl Record<'_> {
                 fn schema_id() -> __mcp::Name {
                     __mcp::id(::core::module_path!(), #title, Self::schema_name())
                 }
-                fn json_schema(generator: &mut __mcp::SchemaGenerator) -> __mcp::Schema {
+                fn json_schema(__generator: &mut __mcp::SchemaGenerator) -> __mcp::Schema {
                     #schema
                 }
             }
@@ -67,8 +67,14 @@ impl Record<'_> {
     fn bounded(&self) -> Generics {
         let mut generics = self.generics.clone();
         for parameter in generics.type_params_mut() {
-            parameter.bounds.push(syn::parse_quote!(__mcp::Argument));
-            // A default has no place in an impl, and `split_for_impl` drops it.
+            // What `__mcp::Argument` comes to: that itself would tell nothing of a `Vec` of the type.
+            let bounds = [
+                quote!(__mcp::DeserializeOwned),
+                quote!(__mcp::JsonSchema),
+                quote!(::core::marker::Send),
+                quote!('static),
+            ];
+            parameter.bounds.extend(bounds.into_iter().map(|bound| -> TypeParamBound { syn::parse_quote!(#bound) }));
         }
         generics
     }
@@ -100,7 +106,7 @@ impl Record<'_> {
         let arms = self.members().map(|(index, argument)| {
             let (ty, slot) = (&argument.ty, slot(index));
             let read = if argument.options.given("default").is_some() { quote!(or_null) } else { quote!(once) };
-            quote!(#index => <#ty as __mcp::Argument>::#read(members, &mut #slot)?,)
+            quote!(#index => <#ty as __mcp::Argument>::#read(__members, &mut #slot)?,)
         });
         let fields = self.members().map(|(index, argument)| {
             let (field, ty, slot, name) = (&argument.ident, &argument.ty, slot(index), &argument.name);
@@ -111,17 +117,17 @@ impl Record<'_> {
         });
         let rest = self.rest().map(|argument| {
             let (field, ty) = (&argument.ident, &argument.ty);
-            quote!(#field: <#ty as __mcp::Argument>::rest(members)?,)
+            quote!(#field: <#ty as __mcp::Argument>::rest(__members)?,)
         });
-        let collect = self.rest().map(|_| quote!(members.collect();));
+        let collect = self.rest().map(|_| quote!(__members.collect();));
         quote! {
-            fn read<'de, A: __mcp::MapAccess<'de>>(
-                members: &mut __mcp::Members<A>,
-            ) -> ::core::result::Result<Self, A::Error> {
+            fn read<'__de, __A: __mcp::MapAccess<'__de>>(
+                __members: &mut __mcp::Members<__A>,
+            ) -> ::core::result::Result<Self, __A::Error> {
                 #collect
                 #(let mut #slots = ::core::option::Option::None;)*
-                while let ::core::option::Option::Some(index) = members.next_index()? {
-                    match index {
+                while let ::core::option::Option::Some(__index) = __members.next_index()? {
+                    match __index {
                         #(#arms)*
                         _ => {}
                     }
@@ -140,7 +146,10 @@ impl Record<'_> {
         }
         let ty = &argument.ty;
         let value = typed_default(argument)?;
-        Some(quote!({ let default: #ty = #value; default }))
+        Some(quote!({
+            let __default: #ty = #value;
+            __default
+        }))
     }
 
     /// A function for each default, which is needed where arguments are read and where they are described. One that has generic
@@ -162,15 +171,15 @@ impl Record<'_> {
         let properties = self.members().map(|(index, argument)| self.property(index, argument));
         let rest = self.rest().map(|argument| {
             let ty = &argument.ty;
-            quote!(<#ty as __mcp::Argument>::others(&mut object);)
+            quote!(<#ty as __mcp::Argument>::others(&mut __object);)
         });
-        let description = self.description.as_ref().map(|text| quote!(object.describe(#text);));
+        let description = self.description.as_ref().map(|text| quote!(__object.describe(#text);));
         quote! {
-            let mut object = __mcp::Object::new(generator, #open);
+            let mut __object = __mcp::Object::new(__generator, #open);
             #description
             #(#properties)*
             #rest
-            object.finish()
+            __object.finish()
         }
     }
 
@@ -224,16 +233,16 @@ impl Record<'_> {
         if let Some(coerce) = options.flag("coerce").or(self.coerce) {
             calls.extend(quote!(.coerce(#coerce)));
         }
-        quote!(<#ty as __mcp::Argument>::property(&mut object, #name)#calls;)
+        quote!(<#ty as __mcp::Argument>::property(&mut __object, #name)#calls;)
     }
 }
 
 fn slot(index: usize) -> Ident {
-    Ident::new(&format!("slot{index}"), Span::mixed_site())
+    Ident::new(&format!("__slot{index}"), Span::mixed_site())
 }
 
 fn default_fn(index: usize) -> Ident {
-    Ident::new(&format!("default{index}"), Span::mixed_site())
+    Ident::new(&format!("__default{index}"), Span::mixed_site())
 }
 
 fn typed_default(argument: &Argument) -> Option<TokenStream> {
@@ -307,6 +316,6 @@ fn validate(argument: &Argument, path: &Expr) -> TokenStream {
         Expr::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default(),
         _ => String::new(),
     };
-    let call = quote_spanned!(path.span()=> |value: &#inner| #path(value));
+    let call = quote_spanned!(path.span()=> |__value: &#inner| #path(__value));
     quote!(.check(#name, #call))
 }

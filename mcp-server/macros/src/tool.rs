@@ -139,11 +139,11 @@ impl ToolItem {
             struct #ident(#(#types),*);
             #[automatically_derived]
             impl ::mcp_server::Extract for #ident {
-                fn extract(ctx: &::mcp_server::Ctx) -> ::core::result::Result<Self, ::mcp_server::ToolError> {
-                    ::core::result::Result::Ok(Self(#(<#types as ::mcp_server::Extract>::extract(ctx)?),*))
+                fn extract(__ctx: &::mcp_server::Ctx) -> ::core::result::Result<Self, ::mcp_server::ToolError> {
+                    ::core::result::Result::Ok(Self(#(<#types as ::mcp_server::Extract>::extract(__ctx)?),*))
                 }
-                fn needs(needs: &mut ::mcp_server::Needs) {
-                    #(<#types as ::mcp_server::Extract>::needs(needs);)*
+                fn needs(__needs: &mut ::mcp_server::Needs) {
+                    #(<#types as ::mcp_server::Extract>::needs(__needs);)*
                 }
             }
         };

@@ -1,0 +1,16 @@
+//! The macros: what they make of functions, methods, structs and enums, seen from outside.
+
+mod common;
+
+#[path = "macros/arguments.rs"]
+mod arguments;
+#[path = "macros/by_hand.rs"]
+mod by_hand;
+#[path = "macros/functions.rs"]
+mod functions;
+#[path = "macros/lints.rs"]
+pub mod lints;
+#[path = "macros/methods.rs"]
+mod methods;
+#[path = "macros/options.rs"]
+mod options;

@@ -1,0 +1,93 @@
+//! What the macros write gives no warnings in an author's crate, however strict it is. This file is as if it were one: what is
+//! `pub` here can be seen from the root.
+
+#![deny(warnings, missing_docs, unreachable_pub, missing_debug_implementations, missing_copy_implementations)]
+#![deny(clippy::all, clippy::pedantic, clippy::nursery, unused, nonstandard_style, rust_2018_idioms)]
+#![deny(unused_qualifications, unused_lifetimes, single_use_lifetimes, trivial_casts, redundant_lifetimes)]
+#![deny(
+    elided_lifetimes_in_paths,
+    explicit_outlives_requirements,
+    let_underscore_drop,
+    unit_bindings,
+    non_local_definitions
+)]
+
+use std::sync::Arc;
+
+use mcp_server::{Args, Arguments, Ctx, State, tool, tools};
+
+/// Says hello.
+#[tool]
+pub async fn hello(#[arg(desc = "Person's name")] name: String) -> String {
+    format!("Hello, {name}!")
+}
+
+#[tool(description = "Has no doc comment.", open, coerce)]
+#[must_use]
+pub fn described(ctx: Ctx, #[arg(default = "a")] text: String, #[arg(default, min = 0, max = 3)] number: u8) -> String {
+    format!("{} {text} {number}", ctx.tool())
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Arguments)]
+pub struct Search {
+    /// Words
+    #[arg(min_length = 1, validate = is_word)]
+    pub words: Vec<String>,
+    /// Where
+    pub place: Option<Place>,
+    /// Others
+    #[arg(rest)]
+    pub rest: std::collections::BTreeMap<String, u8>,
+}
+
+/// Where to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Arguments)]
+pub enum Place {
+    /// At home
+    Home,
+    /// Out there
+    World,
+}
+
+fn is_word(words: &[String]) -> bool {
+    words.iter().all(|word| !word.contains(' '))
+}
+
+/// Searches.
+#[tool(blocking)]
+pub fn search(State(prefix): State<String>, Args(search): Args<Search>) -> String {
+    format!("{prefix} {search:?}")
+}
+
+/// A desk.
+#[derive(Debug, Clone, Copy)]
+pub struct Desk {
+    /// What is added.
+    pub more: u8,
+}
+
+#[tools]
+impl Desk {
+    /// Adds.
+    #[tool]
+    pub async fn add(&self, number: u8) -> u8 {
+        number + self.more
+    }
+
+    /// Adds, too.
+    #[tool]
+    #[must_use]
+    pub fn add_shared(self: Arc<Self>, number: u8) -> u8 {
+        number + self.more
+    }
+}
+
+#[tokio::test]
+async fn the_tools_above_work() {
+    assert_eq!(hello("Ada".to_owned()).await, "Hello, Ada!");
+    let desk = Arc::new(Desk { more: 1 });
+    assert_eq!(desk.add(1).await, desk.clone().add_shared(1));
+    let app = mcp_server::Server::new("test", "1").tool(hello).tool(described).tool(search).tools(desk);
+    assert!(app.state("found".to_owned()).build().is_ok());
+}
