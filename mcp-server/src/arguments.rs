@@ -32,7 +32,7 @@ pub trait Arguments: Sized + Send + 'static {
 
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Arguments for T {
     fn schema() -> Value {
-        schema::input::<T>()
+        schema::input::<T>().published
     }
 
     fn read(given: &Given) -> Result<Self, serde_json::Error> {
@@ -105,7 +105,7 @@ pub enum Given {
 /// The answer to arguments that the tool's type refused: everything that is wrong, so that one more try is enough (TOOL-9).
 pub(crate) fn refused<A: Arguments>(tool: &str, schema: &Value, sent: &Bytes) -> ToolAnswer {
     let mut found = match serde_json::from_slice::<Value>(sent) {
-        Ok(value) => check::violations(schema, &value),
+        Ok(value) => violations(schema, &value),
         Err(_) => Vec::new(),
     };
     // A rule of the type that its schema does not tell.
@@ -124,6 +124,15 @@ pub(crate) fn not_nothing(tool: &str, schema: &Value, sent: &Bytes) -> Option<To
         return None;
     }
     let value: Value = serde_json::from_slice(sent).unwrap_or_default();
-    let found = check::violations(schema, &value);
+    let found = violations(schema, &value);
     (!found.is_empty()).then(|| ToolAnswer::error(check::report(tool, &found)))
+}
+
+fn violations(schema: &Value, value: &Value) -> Vec<Violation> {
+    match check::Rules::compile(schema, &[], check::Options::default())
+        .map(|rules| rules.judge(value.to_string().as_bytes()))
+    {
+        Ok(check::Judged::Broken(found)) => found,
+        _ => Vec::new(),
+    }
 }
