@@ -31,7 +31,7 @@ use self::walk::Walk;
 use crate::schema::{self, Check};
 use crate::validate::Validator;
 
-pub(crate) use self::words::{clean, kind, nearest, step, without_place};
+pub(crate) use self::words::{clean, kind, step, without_place};
 
 /// Violations listed in one answer: a model corrects a dozen, and 10,000 wrong items need not be named.
 const LISTED: usize = 32;
@@ -94,14 +94,18 @@ impl Rules {
     /// Everything in it that cannot be enforced, and its contradictions: sentences, each with its place.
     pub(crate) fn compile(schema: &Value, checks: &[Check], options: Options) -> Result<Self, Vec<String>> {
         let compile::Compiled { tree, mut faults, defaults } = compile::compile(schema, checks);
-        if faults.is_empty() {
-            faults.extend(defaults.iter().filter_map(|(place, id, default)| unfit(&tree, place, *id, default)));
-        }
+        faults.extend(defaults.iter().filter_map(|(place, id, default)| unfit(&tree, place, *id, default)));
         if !faults.is_empty() {
             return Err(faults);
         }
         let options = Options { defaults: options.defaults && !defaults.is_empty(), ..options };
         Ok(Self { tree, options, given: None, nothing: schema::is_nothing(schema) })
+    }
+
+    /// Of a tool that takes no arguments.
+    pub(crate) fn nothing() -> Self {
+        let compile::Compiled { tree, .. } = compile::compile(&schema::nothing(), &[]);
+        Self { tree, options: Options::default(), given: None, nothing: true }
     }
 
     /// For a schema that was given as data: `validator` enforces it. Coercion, defaults and nulls follow what it says of

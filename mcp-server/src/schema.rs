@@ -69,10 +69,15 @@ impl Drop for Collecting {
 /// Where shared definitions stand: the only references left in a derived schema point there.
 const DEFS: &str = "$defs";
 
-/// The schema of a tool's arguments, as data of that type is read.
-pub(crate) fn input<T: JsonSchema>() -> Derived {
+/// The schema of a tool's arguments, as data of that type is read; with markers.
+pub(crate) fn input<T: JsonSchema>() -> Value {
+    rooted(generate::<T>(Contract::Deserialize))
+}
+
+/// Runs what makes a schema of arguments, and keeps the checks that it registers.
+pub(crate) fn derive(input: fn() -> Value) -> Derived {
     let collecting = Collecting::begin();
-    let marked = rooted(generate::<T>(Contract::Deserialize));
+    let marked = input();
     let checks = collecting.end();
     Derived { published: unmarked(marked.clone()), marked, checks }
 }

@@ -204,6 +204,8 @@ impl<'a> Compiler<'a> {
         let tree = Tree { nodes: self.nodes.into(), root };
         if audit::has_circle(&tree) {
             self.faults.push("the arguments: a definition asks itself for the same value, without end".into());
+            // Nor would a look at these end.
+            self.defaults.clear();
         }
         Compiled { tree, faults: self.faults, defaults: self.defaults }
     }

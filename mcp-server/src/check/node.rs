@@ -208,13 +208,16 @@ pub(super) struct Object {
     pub(super) others: Others,
     pub(super) names: Option<Id>,
     /// Required, and not among `properties`.
-    pub(super) required: Box<[Box<str>]>,
+    pub(super) required: Names,
     pub(super) size: Size,
     /// Which members call for which others.
-    pub(super) dependent: Box<[(Box<str>, Box<[Box<str>]>)]>,
+    pub(super) dependent: Box<[(Box<str>, Names)]>,
     /// Which members call for which schema.
     pub(super) dependent_schemas: Box<[(Box<str>, Id)]>,
 }
+
+/// Names of members.
+pub(super) type Names = Box<[Box<str>]>;
 
 impl Object {
     pub(super) fn place(&self, name: &str) -> Option<usize> {

@@ -76,15 +76,17 @@ impl<'a> Normal<'a> {
     }
 
     fn rule(&mut self, rule: &'a Rule, value: &mut Value, coerce: bool) {
-        if coerce && !rule.kinds.meets(Kinds::of(value)) {
-            if let Some(coerced) = coerced(rule.kinds, value) {
-                self.put(value, coerced);
-            }
+        if coerce
+            && !rule.kinds.meets(Kinds::of(value))
+            && let Some(coerced) = coerced(rule.kinds, value)
+        {
+            self.put(value, coerced);
         }
-        if rule.kinds.meets(Kinds::INTEGER) && !rule.kinds.meets(Kinds::FRACTION) {
-            if let Some(integer) = integer(value) {
-                self.put(value, integer);
-            }
+        if rule.kinds.meets(Kinds::INTEGER)
+            && !rule.kinds.meets(Kinds::FRACTION)
+            && let Some(integer) = integer(value)
+        {
+            self.put(value, integer);
         }
         // The type that reads it may know one spelling of a number.
         for allowed in &rule.allowed {
@@ -176,10 +178,10 @@ impl<'a> Normal<'a> {
         if let (Some(tag), Value::Object(members)) = (&union.tag, &*value) {
             let said = members.get(&*tag.name);
             let named = said.and_then(|said| tag.values.iter().position(|value| same(value, said)));
-            return match named {
-                Some(index) => self.value(union.forms[index], value, coerce),
-                None => {}
-            };
+            if let Some(index) = named {
+                self.value(union.forms[index], value, coerce);
+            }
+            return;
         }
         let passes = if coerce { [Some(false), Some(true)] } else { [Some(false), None] };
         for (pass, &form) in
@@ -213,19 +215,10 @@ impl<'a> Normal<'a> {
 
 /// A float that is an integer by the standard, and that no type of Rust would read as one.
 fn integer(value: &Value) -> Option<Value> {
-    // 2^63 and 2^64: a float below them, and without a fraction, is an integer of 64 bits.
-    const SIGNED: f64 = 9_223_372_036_854_775_808.0;
-    const UNSIGNED: f64 = 18_446_744_073_709_551_616.0;
+    // Beyond 2^53 a float may be next to what was written, and not that.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
     let float = value.as_number().filter(|number| number.is_f64())?.as_f64()?;
-    if float.fract() != 0.0 {
-        None
-    } else if (-SIGNED..SIGNED).contains(&float) {
-        Some((float as i64).into())
-    } else if (0.0..UNSIGNED).contains(&float) {
-        Some((float as u64).into())
-    } else {
-        None
-    }
+    (float.fract() == 0.0 && float.abs() < EXACT).then(|| (float as i64).into())
 }
 
 fn whole(number: Value) -> Option<Value> {

@@ -43,14 +43,14 @@ impl Num {
         let (Some(number), Some(of)) = (Decimal::of(self), Decimal::of(other)) else { return false };
         match u32::try_from(number.exponent - of.exponent) {
             Ok(places) if of.digits != 0 => {
-                (number.digits % of.digits) * power_of_ten(places, of.digits) % of.digits == 0
+                ((number.digits % of.digits) * power_of_ten(places, of.digits)).is_multiple_of(of.digits)
             }
             Ok(_) => false,
             Err(_) => {
                 let places = number.exponent.abs_diff(of.exponent);
                 let of = 10_u128.checked_pow(places).and_then(|power| of.digits.checked_mul(power));
                 // What does not fit is larger than all digits that a number has.
-                number.digits == 0 || of.is_some_and(|of| of != 0 && number.digits % of == 0)
+                number.digits == 0 || of.is_some_and(|of| of != 0 && number.digits.is_multiple_of(of))
             }
         }
     }

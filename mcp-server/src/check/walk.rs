@@ -276,10 +276,11 @@ impl<'a> Walk<'a> {
                 self.say(|| contains(size, count));
             }
         }
-        if array.unique && self.affords(items.iter().map(weight).sum()) {
-            if let Some((first, second)) = repeated(items) {
-                self.say(|| format!("must not hold the same item twice: [{first}] and [{second}] are the same"));
-            }
+        if array.unique
+            && self.affords(items.iter().map(weight).sum())
+            && let Some((first, second)) = repeated(items)
+        {
+            self.say(|| format!("must not hold the same item twice: [{first}] and [{second}] are the same"));
         }
     }
 

@@ -61,7 +61,7 @@ pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) 
         .into_iter()
         .filter(|known| known.len() <= LETTERS)
         .map(|known| (distance(&written, known), known))
-        .filter(|(distance, known)| *distance <= known.chars().count().max(3) / 3)
+        .filter(|(distance, known)| *distance <= known.chars().count() / 3)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
 }
@@ -105,5 +105,7 @@ mod tests {
         for written in ["", "pattern", "x", &"minLength".repeat(1000)] {
             assert_eq!(nearest(written, names), None, "{written}");
         }
+        assert_eq!(nearest("x", ["n", "id"]), None, "nothing is near a short name");
+        assert_eq!(nearest("ID", ["n", "id"]), Some("id"));
     }
 }

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{ARRAY, Compiler, OBJECT, union};
-use crate::check::node::{Array, Id, Kinds, Limit, Null, Number, Object, Others, Pattern, Property, Side, Size, Text};
+use crate::check::node::{
+    Array, Id, Kinds, Limit, Names, Null, Number, Object, Others, Pattern, Property, Side, Size, Text,
+};
 use crate::check::number::Num;
 use crate::schema::NULLABLE;
 
@@ -187,7 +189,7 @@ impl<'a> Compiler<'a> {
             Some(schema) => Others::Each(self.member("*", schema)),
         };
         let declared = |name: &str| properties.iter().any(|property| *property.name == *name);
-        let required: Box<[Box<str>]> = required.into_iter().filter(|name| !declared(name)).collect();
+        let required: Names = required.into_iter().filter(|name| !declared(name)).collect();
         if let (Others::Closed, true, Some(name)) = (others, patterns.is_empty(), required.first()) {
             self.fault(format!("requires `{name}`, which it does not let in: declare it under `properties`"));
         }
@@ -210,7 +212,7 @@ impl<'a> Compiler<'a> {
         }))
     }
 
-    fn dependent(&mut self, map: &'a Map<String, Value>) -> Box<[(Box<str>, Box<[Box<str>]>)]> {
+    fn dependent(&mut self, map: &'a Map<String, Value>) -> Box<[(Box<str>, Names)]> {
         self.named(map, "dependentRequired")
             .into_iter()
             .map(|(name, others)| (name.into(), self.names(Some(others), "dependentRequired").into()))

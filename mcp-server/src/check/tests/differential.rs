@@ -30,7 +30,7 @@ fn value() -> impl Strategy<Value = Value> {
         prop_oneof![
             2 => vec(inner.clone(), 0..4).prop_map(Value::from),
             3 => btree_map(select(NAMES.as_slice()), inner.prop_filter("no null", |value| !value.is_null()), 0..4)
-                .prop_map(|members| object(members)),
+                .prop_map(object),
         ]
     })
 }
