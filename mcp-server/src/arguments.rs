@@ -18,6 +18,7 @@ use crate::schema;
     note = "`Ctx` comes first and by value: `(Ctx)` or `(Ctx, arguments)`"
 )]
 pub trait Arguments: Sized + Send + 'static {
+    /// With the marks that the checker follows, and that are not published.
     #[doc(hidden)]
     fn schema() -> Value;
 
@@ -102,28 +103,18 @@ pub enum Given {
     Changed(Value),
 }
 
-/// The answer to arguments that the tool's type refused: everything that is wrong, so that one more try is enough (TOOL-9).
-pub(crate) fn refused<A: Arguments>(tool: &str, schema: &Value, sent: &Bytes) -> ToolAnswer {
-    let mut found = match serde_json::from_slice::<Value>(sent) {
-        Ok(value) => check::violations(schema, &value),
-        Err(_) => Vec::new(),
+/// The answer to arguments that keep the schema, and that the tool's type refused all the same: by a rule of its own, of
+/// which only the first that is broken is known (TOOL-9).
+pub(crate) fn refused<A: Arguments>(tool: &str, given: &Given) -> ToolAnswer {
+    let sent = match given {
+        Given::AsSent(sent) => sent.clone(),
+        Given::Changed(value) => value.to_string().into(),
     };
-    // A rule of the type that its schema does not tell.
-    if found.is_empty() {
-        let (path, fault) = A::locate(sent).unwrap_or_default();
-        // serde_json counts columns of a text that the model has never seen.
-        let fault = fault.rsplit_once(" at line ").map_or(&*fault, |(fault, _)| fault);
-        found.push(Violation { path: check::clean(&path), fault: check::clean(fault) });
+    let (path, fault) = A::locate(&sent).unwrap_or_default();
+    let mut fault = check::without_place(&fault);
+    // An integer of JSON may have any size and spelling, one of Rust has a number of bits.
+    if fault.contains("floating point") && ["i64", "u64", "isize", "usize"].iter().any(|kind| fault.ends_with(kind)) {
+        fault = "must be an integer of at most 64 bits, without fraction and exponent".into();
     }
-    ToolAnswer::error(check::report(tool, &found))
-}
-
-/// The answer to anything but an empty object, where the schema lets nothing else in.
-pub(crate) fn not_nothing(tool: &str, schema: &Value, sent: &Bytes) -> Option<ToolAnswer> {
-    if &**sent == b"{}" {
-        return None;
-    }
-    let value: Value = serde_json::from_slice(sent).unwrap_or_default();
-    let found = check::violations(schema, &value);
-    (!found.is_empty()).then(|| ToolAnswer::error(check::report(tool, &found)))
+    ToolAnswer::error(check::report(tool, &[Violation { path: check::clean(&path), fault }]))
 }

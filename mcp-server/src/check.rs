@@ -1,29 +1,49 @@
-//! What is wrong with arguments, all of it at once, each with its path (TOOL-9).
+//! Arguments against the schema that was published for them (TOOL-9).
 //!
-//! A typed tool's arguments are judged by their own type: serde reads them, and stops at the first thing it cannot read.
-//! Only then they are compared with the schema that was published for the type, to say everything that is wrong. So this
-//! file knows the keywords that a derived schema has, no call that succeeds pays for it, and where it finds nothing, what
-//! serde said is told.
+//! A schema is compiled once, when the server is built, into a tree of rules ([`node`]); what the tree cannot enforce is not
+//! published. Every call is judged by it before the code runs:
+//!
+//! ```text
+//!  text ──► stream: does it fit as it is?  ── yes ─────────────────────────────► AsSent
+//!               │ not sure
+//!               ▼
+//!           read into a Value ─► normal: nulls, 5.0, "5", defaults ─► walk ─► AsSent, Changed, Broken
+//! ```
+//!
+//! So what is published is what is enforced, also where the type that reads the arguments would be content with less.
+
+mod compile;
+mod node;
+mod normal;
+mod number;
+mod stream;
+mod unique;
+mod walk;
+mod words;
 
 use std::fmt::Write as _;
 
-use mcp_core::fault::reflect;
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use self::node::{Id, Tree};
+use self::normal::{Settled, Settling};
+use self::walk::Walk;
+use crate::schema::{self, Check};
+use crate::validate::Validator;
+
+pub(crate) use self::words::{clean, kind, step, without_place};
 
 /// Violations listed in one answer: a model corrects a dozen, and 10,000 wrong items need not be named.
 const LISTED: usize = 32;
-/// Members, items and schemas looked at for one explanation: alternatives within alternatives multiply, and the thread that
-/// explains is the one that serves.
-const STEPS: usize = 50_000;
-/// Names listed of what would have been right.
-const NAMES: usize = 50;
-/// Schemas within one another: a reference may lead to itself without reading anything.
-const DEPTH: usize = 256;
-
-/// Characters of one explanation.
-const LONG: usize = 500;
 /// Violations kept: more are found in nothing but an attack.
-pub(crate) const KEPT: usize = 1000;
+pub(crate) const KEPT: usize = 200;
+/// Schemas, members and items looked at for one call, in any case: alternatives within alternatives multiply, and the
+/// thread that judges is the one that serves.
+const STEPS: usize = 50_000;
+/// The same for each byte of the arguments: without alternatives, one is more than enough.
+const STEPS_PER_BYTE: usize = 4;
+/// Letters that are looked at in the time of one step.
+const LETTERS: usize = 32;
 
 /// One thing that is wrong with an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,11 +54,102 @@ pub(crate) struct Violation {
     pub(crate) fault: String,
 }
 
-/// Everything in which `value` breaks `schema`, in the order of the schema.
-pub(crate) fn violations(schema: &Value, value: &Value) -> Vec<Violation> {
-    let mut check = Check { root: schema, found: Vec::new(), path: String::new(), steps: STEPS, depth: DEPTH };
-    check.apply(schema, value);
-    check.found
+/// What came of arguments.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Judged {
+    /// They fit as they are: read them from the text.
+    AsSent,
+    /// They fit in this form. It is the one that was checked, so it is the one to be read.
+    Changed(Value),
+    Broken(Vec<Violation>),
+}
+
+/// How arguments are judged, beside their schema.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// Whether texts are taken for numbers and booleans, where no property says otherwise.
+    pub(crate) coerce: bool,
+    /// Whether absent properties get the default of their schema: where it is data, and no type has a default of its own.
+    pub(crate) defaults: bool,
+    /// Whether the code takes a `Value`, and may as well have the one that was checked.
+    pub(crate) whole: bool,
+}
+
+/// The schema of a tool's arguments, compiled.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    tree: Tree,
+    options: Options,
+    /// What enforces a schema that was given as data. The tree then only settles what is sent.
+    given: Option<Validator>,
+    /// Whether nothing but an empty object fits.
+    nothing: bool,
+}
+
+impl Rules {
+    /// Compiles the schema of a type or of parameters, markers included: all of it is enforced.
+    ///
+    /// # Errors
+    ///
+    /// Everything in it that cannot be enforced, and its contradictions: sentences, each with its place.
+    pub(crate) fn compile(schema: &Value, checks: &[Check], options: Options) -> Result<Self, Vec<String>> {
+        let compile::Compiled { tree, mut faults, defaults } = compile::compile(schema, checks);
+        faults.extend(defaults.iter().filter_map(|(place, id, default)| unfit(&tree, place, *id, default)));
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let options = Options { defaults: options.defaults && !defaults.is_empty(), ..options };
+        Ok(Self { tree, options, given: None, nothing: schema::is_nothing(schema) })
+    }
+
+    /// Of a tool that takes no arguments.
+    pub(crate) fn nothing() -> Self {
+        let compile::Compiled { tree, .. } = compile::compile(&schema::nothing(), &[]);
+        Self { tree, options: Options::default(), given: None, nothing: true }
+    }
+
+    /// For a schema that was given as data: `validator` enforces it. Coercion, defaults and nulls follow what it says of
+    /// its properties, at any depth, outside alternatives.
+    pub(crate) fn given(schema: &Value, validator: Validator, options: Options) -> Self {
+        Self { tree: compile::compile(schema, &[]).tree, options, given: Some(validator), nothing: false }
+    }
+
+    /// Judges the JSON text of the arguments. Bounded: in time by its length, but for alternatives within alternatives, and
+    /// there by a number of steps, beyond which it is refused.
+    pub(crate) fn judge(&self, sent: &[u8]) -> Judged {
+        if self.nothing && sent == b"{}" {
+            return Judged::AsSent;
+        }
+        let needs_value = self.options.whole || self.given.is_some();
+        if !needs_value && !self.options.defaults && stream::fits(&self.tree, sent) {
+            return Judged::AsSent;
+        }
+        let mut value: Value = match serde_json::from_slice(sent) {
+            Ok(value) => value,
+            Err(error) => return Judged::Broken(vec![unreadable(sent, &error)]),
+        };
+        let twice = unique::twice(sent, &value);
+        if !twice.is_empty() {
+            return Judged::Broken(twice);
+        }
+        let Options { coerce, defaults, whole } = self.options;
+        let steps = STEPS + STEPS_PER_BYTE * sent.len();
+        let settling = Settling { coerce, defaults, whole: self.given.is_none() };
+        let settled = normal::settle(&self.tree, self.tree.root, settling, steps, &mut value);
+        let found = match &self.given {
+            Some(validator) => validator.violations(&value),
+            None => Walk::new(&self.tree, steps).violations(self.tree.root, &value),
+        };
+        match settled {
+            _ if !found.is_empty() => Judged::Broken(found),
+            Settled::Spent => Judged::Broken(vec![Violation {
+                path: String::new(),
+                fault: "the arguments are too large, or have too many alternatives within one another".into(),
+            }]),
+            Settled::AsItWas if !whole => Judged::AsSent,
+            _ => Judged::Changed(value),
+        }
+    }
 }
 
 /// The text that tells a model how to do better.
@@ -49,322 +160,28 @@ pub(crate) fn report(tool: &str, violations: &[Violation]) -> String {
         let _ = if path.is_empty() { write!(text, "\n- {fault}") } else { write!(text, "\n- `{path}`: {fault}") };
     }
     if violations.len() > LISTED {
-        let _ = write!(text, "\n- and {} more", violations.len() - LISTED);
+        let more = if violations.len() < KEPT { "" } else { "at least " };
+        let _ = write!(text, "\n- and {more}{} more", violations.len() - LISTED);
     }
     text
 }
 
-struct Check<'a> {
-    root: &'a Value,
-    found: Vec<Violation>,
-    path: String,
-    steps: usize,
-    depth: usize,
+/// What is wrong with a default, by the rules of what it is the default of.
+fn unfit(tree: &Tree, place: &str, id: Id, default: &Value) -> Option<String> {
+    let mut settled = default.clone();
+    normal::settle(tree, id, Settling { coerce: false, defaults: true, whole: true }, STEPS, &mut settled);
+    let found = Walk::new(tree, STEPS).violations(id, &settled);
+    let Violation { path, fault } = found.first()?;
+    let within = if path.is_empty() { String::new() } else { format!("`{path}` ") };
+    Some(format!("{place}: its default {default} does not fit: {within}{fault}"))
 }
 
-impl<'a> Check<'a> {
-    fn apply(&mut self, schema: &'a Value, value: &Value) {
-        let Value::Object(rules) = schema else {
-            if *schema == Value::Bool(false) {
-                self.say("is not allowed".into());
-            }
-            return;
-        };
-        if self.depth == 0 || !self.may_go_on() {
-            return;
-        }
-        self.depth -= 1;
-        // One wrong type explains everything else that would be said of the value.
-        if self.kind(rules, value) {
-            self.choice(rules, value);
-            match value {
-                Value::Object(members) => self.object(rules, members),
-                Value::Array(items) => self.array(rules, items),
-                Value::String(text) => self.length(rules, "minLength", "maxLength", text.chars().count(), "character"),
-                Value::Number(number) => self.number(rules, number.as_f64().unwrap_or_default()),
-                _ => {}
-            }
-            self.combined(rules, value);
-        }
-        self.depth += 1;
-    }
-
-    fn may_go_on(&mut self) -> bool {
-        self.steps = self.steps.saturating_sub(1);
-        self.steps > 0
-    }
-
-    fn say(&mut self, fault: String) {
-        if self.found.len() < KEPT {
-            self.found.push(Violation { path: self.path.clone(), fault });
-        }
-    }
-
-    fn kind(&mut self, rules: &Map<String, Value>, value: &Value) -> bool {
-        let kinds: Vec<&str> = match rules.get("type") {
-            Some(Value::String(kind)) => vec![kind],
-            Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
-            _ => return true,
-        };
-        let fits = kinds.iter().any(|kind| is_of_kind(kind, value));
-        if !fits {
-            let wanted: Vec<&str> = kinds.iter().map(|kind| with_article(kind)).collect();
-            self.say(format!("expected {}, got {}", wanted.join(" or "), kind(value)));
-        }
-        fits
-    }
-
-    fn choice(&mut self, rules: &Map<String, Value>, value: &Value) {
-        if let Some(Value::Array(allowed)) = rules.get("enum") {
-            self.one_of(&allowed.iter().collect::<Vec<_>>(), value);
-        }
-        if let Some(only) = rules.get("const") {
-            self.one_of(&[only], value);
-        }
-    }
-
-    fn object(&mut self, rules: &'a Map<String, Value>, members: &Map<String, Value>) {
-        let required = rules.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        for name in required.iter().filter_map(Value::as_str).filter(|name| !members.contains_key(*name)) {
-            self.at_member(name, |check| check.say("is required, and missing".into()));
-        }
-        let properties = rules.get("properties").and_then(Value::as_object);
-        for (name, value) in members {
-            if !self.may_go_on() {
-                break;
-            }
-            match (properties.and_then(|properties| properties.get(name)), rules.get("additionalProperties")) {
-                // What may be left out may be null; whether this one may, its type has said already.
-                (Some(_), _) if value.is_null() && !required.iter().any(|needed| needed == name) => {}
-                (Some(schema), _) => self.at_member(name, |check| check.apply(schema, value)),
-                (None, Some(Value::Bool(false))) => {
-                    self.at_member(name, |check| check.say("is not a known parameter".into()))
-                }
-                (None, Some(others)) => self.at_member(name, |check| check.apply(others, value)),
-                (None, None) => {}
-            }
-        }
-        self.length(rules, "minProperties", "maxProperties", members.len(), "member");
-    }
-
-    fn array(&mut self, rules: &'a Map<String, Value>, items: &[Value]) {
-        let first = rules.get("prefixItems").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        for (index, item) in items.iter().enumerate() {
-            if !self.may_go_on() {
-                break;
-            }
-            if let Some(schema) = first.get(index).or_else(|| rules.get("items")) {
-                self.at(&format!("[{index}]"), |check| check.apply(schema, item));
-            }
-        }
-        self.length(rules, "minItems", "maxItems", items.len(), "item");
-        let unique = rules.get("uniqueItems") == Some(&Value::Bool(true));
-        // Quadratic, so only where it is cheap; the type itself has refused or merged the others.
-        if unique && items.len() <= 100 && (1..items.len()).any(|index| items[..index].contains(&items[index])) {
-            self.say("holds the same item twice".into());
-        }
-    }
-
-    fn length(&mut self, rules: &Map<String, Value>, least: &str, most: &str, length: usize, unit: &str) {
-        let bound = |key| rules.get(key).and_then(Value::as_u64);
-        let plural = |bound: u64| if bound == 1 { "" } else { "s" };
-        if let Some(least) = bound(least).filter(|least| (length as u64) < *least) {
-            self.say(format!("must have at least {least} {unit}{}, has {length}", plural(least)));
-        }
-        if let Some(most) = bound(most).filter(|most| (length as u64) > *most) {
-            self.say(format!("must have at most {most} {unit}{}, has {length}", plural(most)));
-        }
-    }
-
-    fn number(&mut self, rules: &Map<String, Value>, number: f64) {
-        type Breaks = fn(f64, f64) -> bool;
-        let bounds: [(&str, &str, Breaks); 4] = [
-            ("minimum", "at least", |number, bound| number < bound),
-            ("maximum", "at most", |number, bound| number > bound),
-            ("exclusiveMinimum", "more than", |number, bound| number <= bound),
-            ("exclusiveMaximum", "less than", |number, bound| number >= bound),
-        ];
-        for (key, words, breaks) in bounds {
-            let Some(rule) = rules.get(key) else { continue };
-            if rule.as_f64().is_some_and(|bound| breaks(number, bound)) {
-                self.say(format!("must be {words} {rule}, is {number}"));
-            }
-        }
-    }
-
-    fn combined(&mut self, rules: &'a Map<String, Value>, value: &Value) {
-        if let Some(target) = rules.get("$ref").and_then(Value::as_str).and_then(|reference| self.target(reference)) {
-            self.apply(target, value);
-        }
-        for schema in rules.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            self.apply(schema, value);
-        }
-        for key in ["anyOf", "oneOf"] {
-            if let Some(forms) = rules.get(key).and_then(Value::as_array) {
-                self.any(forms, value);
-            }
-        }
-    }
-
-    /// The value must have one of these forms. If it has none, what is told is what it breaks of the form that it is
-    /// nearest to: the one that its tag names, or else one of the same kind, with the fewest violations.
-    fn any(&mut self, forms: &'a [Value], value: &Value) {
-        let consts: Option<Vec<&Value>> = forms.iter().map(|form| form.get("const")).collect();
-        if let Some(allowed) = consts {
-            return self.one_of(&allowed, value);
-        }
-        if let (Some(tag), Value::Object(members)) = (tag_of(forms), value) {
-            return self.tagged(tag, forms, members, value);
-        }
-        let start = self.found.len();
-        let mut nearest: Option<((bool, usize), Vec<Violation>)> = None;
-        for form in forms {
-            self.apply(form, value);
-            let broken = self.found.split_off(start);
-            if broken.is_empty() {
-                return;
-            }
-            let as_a_whole = broken.iter().any(|violation| violation.path == self.path);
-            let rank = (as_a_whole, broken.len());
-            if nearest.as_ref().is_none_or(|(best, _)| rank < *best) {
-                nearest = Some((rank, broken));
-            }
-        }
-        let Some(((as_a_whole, _), mut broken)) = nearest else { return };
-        if as_a_whole {
-            broken[0].fault.push_str(&format!(" (or another of its {} forms)", forms.len()));
-        }
-        self.found.extend(broken);
-    }
-
-    fn tagged(&mut self, tag: &str, forms: &'a [Value], members: &Map<String, Value>, value: &Value) {
-        let named = |form: &&'a Value| members.get(tag).is_some_and(|name| form["properties"][tag]["const"] == *name);
-        match (forms.iter().find(named), members.get(tag)) {
-            (Some(form), _) => self.apply(form, value),
-            (None, Some(name)) => {
-                let names: Vec<&Value> = forms.iter().map(|form| &form["properties"][tag]["const"]).collect();
-                self.at_member(tag, |check| check.one_of(&names, name));
-            }
-            (None, None) => self.at_member(tag, |check| check.say("is required, and missing".into())),
-        }
-    }
-
-    fn one_of(&mut self, allowed: &[&Value], value: &Value) {
-        if !allowed.contains(&value) {
-            let names: Vec<String> = allowed.iter().take(NAMES).map(ToString::to_string).collect();
-            let one_of = if allowed.len() == 1 { "" } else { "one of " };
-            let more = if allowed.len() > NAMES { ", .." } else { "" };
-            self.say(format!("expected {one_of}{}{more}, got {}", names.join(", "), quote(value)));
-        }
-    }
-
-    fn target(&self, reference: &str) -> Option<&'a Value> {
-        self.root.pointer(reference.strip_prefix('#')?)
-    }
-
-    fn at_member(&mut self, name: &str, then: impl FnOnce(&mut Self)) {
-        let path = step(&self.path, name);
-        let before = std::mem::replace(&mut self.path, path);
-        then(self);
-        self.path = before;
-    }
-
-    fn at(&mut self, step: &str, then: impl FnOnce(&mut Self)) {
-        let length = self.path.len();
-        self.path.push_str(step);
-        then(self);
-        self.path.truncate(length);
-    }
-}
-
-/// The member by which forms of objects are told apart, as serde's tagged enums are: a constant in every one of them.
-fn tag_of(forms: &[Value]) -> Option<&str> {
-    let properties = forms.first()?.get("properties")?.as_object()?;
-    let tells_apart =
-        |name: &&String| forms.iter().all(|form| form["properties"][name.as_str()].get("const").is_some());
-    properties.keys().find(tells_apart).map(String::as_str)
-}
-
-fn is_of_kind(kind: &str, value: &Value) -> bool {
-    match (kind, value) {
-        ("integer", Value::Number(number)) => {
-            number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
-        }
-        ("number", Value::Number(_)) => true,
-        _ => kind == kind_of(value),
-    }
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-/// What a value is: `an array`.
-pub(crate) fn kind(value: &Value) -> &'static str {
-    with_article(kind_of(value))
-}
-
-fn with_article(kind: &str) -> &str {
-    match kind {
-        "boolean" => "a boolean",
-        "number" => "a number",
-        "integer" => "an integer",
-        "string" => "a string",
-        "array" => "an array",
-        "object" => "an object",
-        other => other,
-    }
-}
-
-/// The path of a member of what is at `path`.
-pub(crate) fn step(path: &str, name: &str) -> String {
-    let name = reflect(name);
-    if path.is_empty() { name } else { format!("{path}.{name}") }
-}
-
-/// A text with something of the peer's in it, as an answer may say it: longer than a quotation, and bounded all the same.
-pub(crate) fn clean(text: &str) -> String {
-    let text: Vec<char> = text.chars().take(LONG).collect();
-    text.chunks(100).map(|part| reflect(&part.iter().collect::<String>())).collect()
-}
-
-/// A value of the peer's, as an answer may quote it.
-fn quote(value: &Value) -> String {
-    match value {
-        Value::Array(_) | Value::Object(_) => kind(value).into(),
-        scalar => reflect(&scalar.to_string()),
-    }
+/// What is JSON and cannot be read: a number that is too large for any type.
+fn unreadable(sent: &[u8], error: &serde_json::Error) -> Violation {
+    let located = serde_path_to_error::deserialize::<_, Value>(&mut serde_json::Deserializer::from_slice(sent));
+    let path = located.err().map(|error| error.path().to_string()).filter(|path| path != ".");
+    Violation { path: path.map_or_else(String::new, |path| clean(&path)), fault: without_place(&error.to_string()) }
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn alternatives_within_alternatives_are_explained_in_bounded_steps() {
-        // Three ways to read each of 60 levels: without `STEPS` this would look at 3^60 schemas, and never end.
-        let list = json!({"type": "array", "items": {"$ref": "#/$defs/Nested"}});
-        let form = |more: &str| json!({"type": "object", "properties": {"a": list, more: {"type": "boolean"}}, "required": ["a"]});
-        let schema = json!({
-            "$ref": "#/$defs/Nested",
-            "$defs": {"Nested": {"anyOf": [{"type": "boolean"}, form("b"), form("c"), form("d")]}},
-        });
-        let mut value = json!(1);
-        for _ in 0..60 {
-            value = json!({"a": [value]});
-        }
-        let found = violations(&schema, &value);
-        assert!(found.len() <= KEPT);
-        assert!(report("t", &found).len() < 20_000);
-    }
-}
+mod tests;

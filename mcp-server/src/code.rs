@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use crate::answer::IntoAnswer;
 use crate::arguments::{self, Arguments, Given};
 use crate::cancel::AtEnd;
-use crate::check;
+use crate::check::{self, Judged, Rules};
 use crate::ctx::Ctx;
 use crate::extract::{Extract, Needs, States};
 use crate::schema;
@@ -108,10 +108,8 @@ impl fmt::Debug for Code {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) name: Box<str>,
-    /// What was published, for saying what is wrong with arguments.
-    pub(crate) schema: Value,
-    /// For a schema given as data: what enforces it.
-    pub(crate) input: Option<Validator>,
+    /// What arguments are judged by.
+    pub(crate) rules: Rules,
     /// For an output schema given as data: what enforces it.
     pub(crate) output: Option<Validator>,
     pub(crate) tags: Map<String, Value>,
@@ -136,24 +134,16 @@ impl Entry {
 
     /// The arguments as the code may read them, or the answer to arguments that the published schema does not let in.
     fn judge(&self, sent: &Bytes) -> Result<Given, ToolAnswer> {
-        if schema::is_nothing(&self.schema) && self.input.is_none() {
-            return arguments::not_nothing(&self.name, &self.schema, sent).map_or(Ok(Given::AsSent(sent.clone())), Err);
-        }
-        let Some(validator) = &self.input else { return Ok(Given::AsSent(sent.clone())) };
-        let found = match serde_json::from_slice(sent) {
-            Ok(value) => validator.violations(&value),
-            Err(error) => vec![check::Violation { path: String::new(), fault: check::clean(&error.to_string()) }],
-        };
-        if found.is_empty() {
-            Ok(Given::AsSent(sent.clone()))
-        } else {
-            Err(ToolAnswer::error(check::report(&self.name, &found)))
+        match self.rules.judge(sent) {
+            Judged::AsSent => Ok(Given::AsSent(sent.clone())),
+            Judged::Changed(value) => Ok(Given::Changed(value)),
+            Judged::Broken(found) => Err(ToolAnswer::error(check::report(&self.name, &found))),
         }
     }
 
     /// What the code takes, or why it is not entered.
-    fn read<A: Arguments>(&self, given: &Given, ctx: &Ctx) -> Result<A, Running> {
-        A::read(given).map_err(|_| complete(arguments::refused::<A>(&self.name, &self.schema, ctx.arguments())))
+    fn read<A: Arguments>(&self, given: &Given) -> Result<A, Running> {
+        A::read(given).map_err(|_| complete(arguments::refused::<A>(&self.name, given)))
     }
 
     fn extract<E: Extract>(&self, ctx: &Ctx) -> Result<E, Running> {
@@ -372,7 +362,7 @@ macro_rules! form {
             Ok(value) => value,
             Err(answer) => return answer,
         };)*
-        $(let $arguments = match $entry.read::<$arguments>(&$given, &$ctx) {
+        $(let $arguments = match $entry.read::<$arguments>(&$given) {
             Ok(value) => value,
             Err(answer) => return answer,
         };)?

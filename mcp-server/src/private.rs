@@ -168,17 +168,3 @@ pub const fn text(text: &'static str) -> &'static str {
 pub fn output<T: JsonSchema>() -> Option<Value> {
     schema::output::<T>()
 }
-
-/// Until the checker has them.
-mod pending {
-    use serde_json::Value;
-
-    pub(super) const CHECK: &str = "x-mcp-server-check";
-    pub(super) const COERCE: &str = "x-mcp-server-coerce";
-
-    type Check = std::sync::Arc<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
-
-    pub(super) fn register(_: Check) -> Option<usize> {
-        None
-    }
-}

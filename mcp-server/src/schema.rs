@@ -1,16 +1,97 @@
 //! Schemas derived from types, in the form in which they are published (TOOL-4).
 
+mod plain;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
 use schemars::generate::{Contract, SchemaSettings};
-use schemars::transform::{Transform, transform_subschemas};
-use schemars::{JsonSchema, Schema};
+use schemars::transform::Transform as _;
 use serde_json::{Map, Value, json};
+
+use self::plain::{Plain, Unmarked};
+
+/// A check of an argument's value that no keyword can say; the error is a clause that follows the argument's path. It is asked
+/// once the value has its type and keeps its other rules, and never of null.
+pub(crate) type Check = Arc<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
+
+/// Marks a schema whose value a [`Check`] is asked of, by its number. Never published, as the other markers are not.
+pub(crate) const CHECK: &str = "x-mcp-server-check";
+/// Marks whether texts are taken for numbers and booleans, in a value and below it.
+pub(crate) const COERCE: &str = "x-mcp-server-coerce";
+/// Marks a property whose type reads null, though it is not asked for.
+pub(crate) const NULLABLE: &str = "x-mcp-server-null";
+
+/// A schema that was derived from a type.
+pub(crate) struct Derived {
+    pub(crate) published: Value,
+    /// The same with markers, as [`Rules`](crate::check::Rules) take it.
+    pub(crate) marked: Value,
+    /// What its markers refer to.
+    pub(crate) checks: Vec<Check>,
+}
+
+/// Adds a check to the schema that this thread is making, and tells its number. `None` while none is made for a tool's
+/// arguments: by another generator, or for a result.
+#[must_use]
+pub(crate) fn register(check: Check) -> Option<usize> {
+    CHECKS.with_borrow_mut(|checks| {
+        let checks = checks.as_mut()?;
+        checks.push(check);
+        Some(checks.len() - 1)
+    })
+}
+
+thread_local! {
+    static CHECKS: RefCell<Option<Vec<Check>>> = const { RefCell::new(None) };
+}
+
+/// Collects checks for as long as it is there.
+struct Collecting(Option<Vec<Check>>);
+
+impl Collecting {
+    fn begin() -> Self {
+        Self(CHECKS.replace(Some(Vec::new())))
+    }
+
+    fn end(mut self) -> Vec<Check> {
+        CHECKS.replace(self.0.take()).unwrap_or_default()
+    }
+}
+
+impl Drop for Collecting {
+    fn drop(&mut self) {
+        CHECKS.set(self.0.take());
+    }
+}
 
 /// Where shared definitions stand: the only references left in a derived schema point there.
 const DEFS: &str = "$defs";
 
-/// The schema of a tool's arguments, as data of that type is read.
+/// The schema of a tool's arguments, as data of that type is read; with markers.
 pub(crate) fn input<T: JsonSchema>() -> Value {
     rooted(generate::<T>(Contract::Deserialize))
+}
+
+/// Runs what makes a schema of arguments, and keeps the checks that it registers.
+pub(crate) fn derive(input: fn() -> Value) -> Derived {
+    let collecting = Collecting::begin();
+    let marked = input();
+    let checks = collecting.end();
+    Derived { published: unmarked(marked.clone()), marked, checks }
+}
+
+/// The same schema without what is not to be published.
+pub(crate) fn unmarked(marked: Value) -> Value {
+    match schemars::Schema::try_from(marked) {
+        Ok(mut schema) => {
+            Unmarked.transform(&mut schema);
+            schema.to_value()
+        }
+        // No schema at all: whoever looks at it next says so.
+        Err(_) => Value::Null,
+    }
 }
 
 /// The schema of a tool's result, as data of that type is written; `None` if the type can be anything, for then there
@@ -18,7 +99,7 @@ pub(crate) fn input<T: JsonSchema>() -> Value {
 pub(crate) fn output<T: JsonSchema>() -> Option<Value> {
     let schema = generate::<T>(Contract::Serialize);
     let says_nothing = schema.keys().all(|key| matches!(key.as_str(), "description" | "title"));
-    (!says_nothing).then(|| rooted(schema))
+    (!says_nothing).then(|| unmarked(rooted(schema)))
 }
 
 /// The schema of a tool without arguments.
@@ -54,7 +135,7 @@ fn generate<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     // The name of a Rust type is no title: schemars puts it there if the author gave none.
     if schema.get("title").and_then(Value::as_str) == Some(&*T::schema_name()) {
-        schema.remove("title");
+        schema.as_object_mut().map(|members| members.shift_remove("title"));
     }
     Plain.transform(&mut schema);
     let members = schema.as_object().cloned().unwrap_or_default();
@@ -95,7 +176,7 @@ fn without_root_references(mut schema: Map<String, Value>, name: &str) -> Map<St
         return schema;
     }
     let mut itself = schema.clone();
-    itself.remove(DEFS);
+    itself.shift_remove(DEFS);
     let definitions = schema.entry(DEFS).or_insert_with(|| json!({}));
     if let Value::Object(definitions) = definitions {
         definitions.insert(name, itself.into());
@@ -117,81 +198,5 @@ fn redirect(value: &mut Value, target: &str, found: &mut bool) {
         }
         Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, target, found)),
         _ => {}
-    }
-}
-
-/// Rewrites what schemars says into what clients take: no `null` for what may be left out, and bounds in place of
-/// formats that no client knows, and `{}` for `true`, which is legal and yet too much for some.
-struct Plain;
-
-impl Transform for Plain {
-    fn transform(&mut self, schema: &mut Schema) {
-        if schema.as_bool() == Some(true) {
-            *schema = Schema::default();
-        }
-        transform_subschemas(self, schema);
-        let Some(members) = schema.as_object_mut() else { return };
-        if let Some(others) = members.get_mut("additionalProperties").filter(|others| **others == json!({})) {
-            *others = true.into();
-        }
-        bound_number(members);
-        let required: Vec<String> = match members.get("required") {
-            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(Into::into).collect(),
-            _ => Vec::new(),
-        };
-        let Some(Value::Object(properties)) = members.get_mut("properties") else { return };
-        for (_, property) in properties.iter_mut().filter(|(name, _)| !required.contains(name)) {
-            if let Value::Object(property) = property {
-                not_null(property);
-            }
-        }
-    }
-}
-
-/// `Option<T>` as plain `T`: an explicit null is still read, it is only not asked for.
-fn not_null(property: &mut Map<String, Value>) {
-    if let Some(Value::Array(kinds)) = property.get_mut("type") {
-        kinds.retain(|kind| kind != "null");
-        if let [kind] = kinds.as_slice() {
-            let kind = kind.clone();
-            property.insert("type".into(), kind);
-        }
-    }
-    if let Some(Value::Array(values)) = property.get_mut("enum") {
-        values.retain(|value| !value.is_null());
-    }
-    for key in ["anyOf", "oneOf"] {
-        let Some(Value::Array(forms)) = property.get_mut(key) else { continue };
-        forms.retain(|form| *form != json!({"type": "null"}));
-        if let [Value::Object(form)] = forms.as_slice() {
-            let form = form.clone();
-            property.remove(key);
-            // What stands beside it, such as the field's description, wins over what the type says.
-            for (name, value) in form {
-                property.entry(name).or_insert(value);
-            }
-        }
-    }
-    if property.get("default").is_some_and(Value::is_null) {
-        property.remove("default");
-    }
-}
-
-/// `"format": "uint32"` and its like are names of schemars' own: a client may refuse a format that it does not know, and
-/// none enforces it. The bounds that it stands for are said in plain words.
-fn bound_number(schema: &mut Map<String, Value>) {
-    let Some(Value::String(format)) = schema.get("format") else { return };
-    let (least, most): (Option<i64>, Option<i64>) = match format.as_str() {
-        "int32" => (Some(i32::MIN.into()), Some(i32::MAX.into())),
-        "uint32" => (Some(0), Some(u32::MAX.into())),
-        "int8" | "int16" | "int64" | "int128" | "int" | "uint8" | "uint16" | "uint64" | "uint128" | "uint"
-        | "float" | "double" => (None, None),
-        _ => return,
-    };
-    schema.remove("format");
-    for (key, bound) in [("minimum", least), ("maximum", most)] {
-        if let Some(bound) = bound {
-            schema.entry(key).or_insert_with(|| bound.into());
-        }
     }
 }

@@ -37,6 +37,8 @@ pub struct App(Arc<Inner>);
 struct Inner {
     endpoint: Arc<Endpoint>,
     states: Arc<States>,
+    /// Whether arguments are coerced, where no tool says otherwise.
+    coerce: bool,
     table: ArcSwap<Table>,
     /// One change at a time, each on top of the one before.
     changing: Mutex<()>,
@@ -63,12 +65,14 @@ impl App {
     pub(crate) fn new(
         endpoint: Arc<Endpoint>,
         states: Arc<States>,
+        coerce: bool,
         table: Table,
         #[cfg(feature = "http")] http: Http,
     ) -> Self {
         Self(Arc::new(Inner {
             endpoint,
             states,
+            coerce,
             table: ArcSwap::from_pointee(table),
             changing: Mutex::new(()),
             watchers: Mutex::new(Watchers::new()),
@@ -124,7 +128,7 @@ impl App {
         if !edit.changed {
             return Ok(());
         }
-        let table = edit.build(&self.0.states).map_err(BuildError::new)?;
+        let table = edit.build(&self.0.states, self.0.coerce).map_err(BuildError::new)?;
         self.0.table.store(Arc::new(table));
         drop(one_at_a_time);
         self.tell();
@@ -230,7 +234,7 @@ impl Edit {
     }
 
     /// The table with all changes, or everything that is wrong with them.
-    pub(crate) fn build(mut self, states: &Arc<States>) -> Result<Table, Vec<Defect>> {
+    pub(crate) fn build(mut self, states: &Arc<States>, coerce: bool) -> Result<Table, Vec<Defect>> {
         let mut defects = Vec::new();
         for tool in std::mem::take(&mut self.added) {
             if let Some(twin) = self.place_of(tool.name()) {
@@ -239,7 +243,7 @@ impl Edit {
             }
             let (slot, handle) = self.free_slot();
             let place = tool.place();
-            if let Some((shown, entry)) = tool.split(handle, states, &mut defects) {
+            if let Some((shown, entry)) = tool.split(handle, states, coerce, &mut defects) {
                 self.shown.push(shown);
                 self.slots[slot].tool = Some((Arc::new(entry), place));
             }

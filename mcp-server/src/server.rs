@@ -37,6 +37,7 @@ pub struct Server {
     revisions: Option<Vec<Revision>>,
     sessions: bool,
     logging: bool,
+    coerce: bool,
     seal: Option<Arc<dyn Seal>>,
     tools: Edit,
     states: States,
@@ -56,6 +57,7 @@ impl Server {
             revisions: None,
             sessions: true,
             logging: false,
+            coerce: false,
             seal: None,
             tools: Edit::new(),
             states: States::default(),
@@ -119,6 +121,13 @@ impl Server {
         self
     }
 
+    /// Whether arguments that are texts are taken for the numbers and booleans that they spell, where no tool and no argument
+    /// says otherwise: see [`Tool::coerce`](crate::Tool::coerce). Off by default.
+    pub const fn coerce(mut self, coerce: bool) -> Self {
+        self.coerce = coerce;
+        self
+    }
+
     /// What seals state that travels through clients (MRTR-8). Default: [`Keys::random`], which is right for one process;
     /// servers that answer for one another need the same [`Keys`].
     pub fn seal(mut self, seal: impl Seal + 'static) -> Self {
@@ -179,7 +188,7 @@ impl Server {
             endpoint = endpoint.revisions(revisions);
         }
         let states = Arc::new(self.states);
-        let table = self.tools.build(&states).map_err(|found| defects.extend(found));
+        let table = self.tools.build(&states, self.coerce).map_err(|found| defects.extend(found));
         let endpoint = endpoint.build().map_err(|found| defects.extend(found));
         #[cfg(feature = "http")]
         defects.extend(self.http.defects());
@@ -187,6 +196,7 @@ impl Server {
             (Ok(endpoint), Ok(table)) if defects.is_empty() => Ok(App::new(
                 endpoint,
                 states,
+                self.coerce,
                 table,
                 #[cfg(feature = "http")]
                 self.http,

@@ -1,23 +1,25 @@
 //! A tool: what clients see of it, and the code that runs.
 
+mod schemas;
+
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
 use mcp_core::Fault;
 use mcp_core::answer::Icon;
-use mcp_core::catalog::{self, Catalog, Defect, Handle, ToolAnnotations};
+use mcp_core::catalog::{self, Defect, Handle, ToolAnnotations};
 use mcp_core::fault::reflect;
 use mcp_core::{Ability, Capabilities};
 use serde_json::{Map, Value};
 
+use self::schemas::{Given, Input, Output};
 use crate::check;
 #[cfg(feature = "tokio")]
 use crate::code::Plain;
 use crate::code::{Code, Entry, Place, ToolFn};
 use crate::extract::{Needs, States};
-use crate::schema;
-use crate::validate::Validator;
+use crate::param::Param;
 
 /// A tool to be registered with [`Server::tool`](crate::Server::tool): a name, what clients see, and code.
 ///
@@ -48,19 +50,15 @@ pub struct Tool {
     needs: Capabilities,
     logs: bool,
     input: Option<Given>,
+    params: Vec<Param>,
+    open: bool,
+    coerce: Option<bool>,
     output: Option<Given>,
     run: Option<Run>,
     /// Where it was made, for telling two of one name apart.
     place: &'static Location<'static>,
     /// What was wrong with what it was told, by rule.
     wrong: Vec<(&'static str, Box<str>)>,
-}
-
-/// A schema as data.
-enum Given {
-    /// Emitted as it is written, its members in their order (TOOL-14).
-    Text(String),
-    Value(Value),
 }
 
 /// The code, what it cannot do without, and the schemas that its types imply.
@@ -87,6 +85,9 @@ impl Tool {
             needs: Capabilities::none(),
             logs: false,
             input: None,
+            params: Vec::new(),
+            open: false,
+            coerce: None,
             output: None,
             run: None,
             place: Location::caller(),
@@ -215,6 +216,45 @@ impl Tool {
         self
     }
 
+    /// One more argument, described at run time: the code takes them as one `serde_json::Value` or `Map`, with what is absent
+    /// filled in by its default. What is not declared is refused, unless the tool is [open](Tool::open).
+    ///
+    /// ```
+    /// use mcp_server::{Param, Server, Tool, Value};
+    ///
+    /// let weather = Tool::new("weather")
+    ///     .description("Tells the weather.")
+    ///     .param(Param::string("city").description("Name of a city").min_length(1).required())
+    ///     .param(Param::integer("days").min(1).max(14).default(3))
+    ///     .run(|args: Value| format!("It rains in {} for {} days.", args["city"], args["days"]));
+    /// Server::new("my-app", "1.0.0").tool(weather).build()?;
+    /// # Ok::<(), mcp_server::BuildError>(())
+    /// ```
+    pub fn param(mut self, param: Param) -> Self {
+        self.params.push(param);
+        self
+    }
+
+    /// Several more.
+    pub fn params(mut self, params: impl IntoIterator<Item = Param>) -> Self {
+        self.params.extend(params);
+        self
+    }
+
+    /// Lets arguments through that no [`Param`] declares.
+    pub fn open(mut self) -> Self {
+        self.open = true;
+        self
+    }
+
+    /// Whether texts are taken for the numbers and booleans that they spell, where that is what an argument is to be: `"25"`
+    /// for 25, `"true"` for true. Models write that now and then. What an argument says of itself wins over the tool, and
+    /// the tool over [`Server::coerce`](crate::Server::coerce).
+    pub fn coerce(mut self, coerce: bool) -> Self {
+        self.coerce = Some(coerce);
+        self
+    }
+
     /// The schema of its structured result as data. Results that break it are not sent: the client gets -32603, the log says
     /// why (TOOL-11). Needs the feature `validate`.
     pub fn output_schema(mut self, schema: Value) -> Self {
@@ -275,6 +315,7 @@ impl Tool {
         mut self,
         handle: Handle,
         states: &Arc<States>,
+        coerce: bool,
         defects: &mut Vec<Defect>,
     ) -> Option<(catalog::Tool, Entry)> {
         let unnamed = self.name.is_empty();
@@ -313,21 +354,17 @@ impl Tool {
                 format!("it takes the state `{name}`, which the server was not given: give it with `.state(..)`"),
             );
         }
-        let input = match self.input.take() {
-            Some(given) => given.compile(Side::Input, &mut report)?,
-            None => Schema::derived((run.input)(), Side::Input, &mut report),
-        };
+        let input = self.input(run.input, coerce, &mut report)?;
         let output = match (self.output.take(), (run.output)()) {
-            (Some(given), _) => Some(given.compile(Side::Output, &mut report)?),
-            (None, Some(derived)) => Some(Schema::derived(derived, Side::Output, &mut report)),
+            (Some(given), _) => Some(Output::given(given, &mut report)?),
+            (None, Some(derived)) => Some(Output::derived(&derived, &mut report)),
             (None, None) => None,
         };
         let tags = std::mem::take(&mut self.tags);
         let shown = self.shown(handle, &input.text, output.as_ref().map(|output| &*output.text));
         let entry = Entry {
             name,
-            schema: input.value,
-            input: input.validator,
+            rules: input.rules,
             output: output.and_then(|output| output.validator),
             tags,
             states: Arc::clone(states),
@@ -335,6 +372,27 @@ impl Tool {
             code: run.code,
         };
         Some((shown, entry))
+    }
+
+    fn input(&mut self, derived: fn() -> Value, coerce: bool, report: &mut Report<'_>) -> Option<Input> {
+        let coerce = self.coerce.unwrap_or(coerce);
+        let params = std::mem::take(&mut self.params);
+        let by_params = !params.is_empty();
+        if self.open && !by_params {
+            report.add(
+                "TOOL-4",
+                "`.open()` lets arguments through beside those of `.param(..)`, and there are none: leave it out",
+            );
+        }
+        match self.input.take() {
+            Some(_) if by_params => {
+                report.add("TOOL-4", "its arguments are described twice, by params and by a schema: keep one of them");
+                None
+            }
+            Some(given) => Input::given(given, derived, coerce, report),
+            None if by_params => Some(Input::of_params(params, self.open, derived, coerce, report)),
+            None => Some(Input::derived(derived, coerce, report)),
+        }
     }
 
     fn shown(self, handle: Handle, input: &str, output: Option<&str>) -> catalog::Tool {
@@ -365,88 +423,6 @@ struct Report<'a> {
 impl Report<'_> {
     fn add(&mut self, rule: &'static str, message: impl Into<Box<str>>) {
         self.defects.push(Defect { entry: reflect(self.tool).into(), rule, message: message.into() });
-    }
-}
-
-/// Which schema of a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    Input,
-    Output,
-}
-
-impl Side {
-    const fn rule(self) -> &'static str {
-        match self {
-            Self::Input => "TOOL-4",
-            Self::Output => "TOOL-13",
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Input => "input schema",
-            Self::Output => "output schema",
-        }
-    }
-
-    /// Whether the catalogue finds anything wrong with a schema at this side: it will say so itself.
-    fn is_refused(self, schema: &str) -> bool {
-        let nothing = schema::nothing().to_string();
-        let trial = match self {
-            Self::Input => catalog::Tool::new("trial", Handle(0), schema),
-            Self::Output => catalog::Tool::new("trial", Handle(0), &nothing).with_output_schema(schema),
-        };
-        Catalog::builder().tool(trial).build().is_err()
-    }
-}
-
-/// A schema as it is published, and what enforces it if its type does not.
-struct Schema {
-    text: String,
-    value: Value,
-    validator: Option<Validator>,
-}
-
-impl Schema {
-    fn derived(value: Value, side: Side, report: &mut Report<'_>) -> Self {
-        // Said here and not by the catalogue, which knows no types and would give other advice.
-        if let Some(why) = schema::root_fault(&value) {
-            let (whose, advice) = match side {
-                Side::Input => ("its arguments'", "take a struct with named fields, a map, or nothing"),
-                Side::Output => {
-                    ("its result's", "wrap the value in a struct, such as `struct Found { items: Vec<Item> }`")
-                }
-            };
-            report.add(side.rule(), format!("the schema of {whose} type is not that of an object ({why}): {advice}"));
-            return Self { text: schema::nothing().to_string(), value, validator: None };
-        }
-        Self { text: value.to_string(), value, validator: None }
-    }
-}
-
-impl Given {
-    fn compile(self, side: Side, report: &mut Report<'_>) -> Option<Schema> {
-        let (text, value) = match self {
-            Self::Value(schema) => (schema.to_string(), schema),
-            Self::Text(text) => match serde_json::from_str(&text) {
-                Ok(schema) => (text, schema),
-                Err(error) => {
-                    report.add(side.rule(), format!("the {} given as text is not JSON: {error}", side.name()));
-                    return None;
-                }
-            },
-        };
-        let validator = match Validator::compile(&value) {
-            Ok(validator) => Some(validator),
-            // What both find is told once.
-            Err(_) if cfg!(feature = "validate") && side.is_refused(&text) => None,
-            Err(found) => {
-                found.into_iter().for_each(|why| report.add(side.rule(), format!("the {} {why}", side.name())));
-                None
-            }
-        };
-        Some(Schema { text, value, validator })
     }
 }
 

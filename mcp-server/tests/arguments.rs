@@ -154,12 +154,12 @@ async fn everything_that_is_wrong_is_said_at_once_and_the_code_is_not_entered_to
         [
             "Invalid arguments for tool `order`:",
             "- `count`: must be at most 255, is 300",
-            "- `lines[1].price`: is required, and missing",
-            "- `lines[1].item`: expected a string, got an integer",
-            "- `lines[2]`: expected an object, got a string",
             "- `note`: expected a string, got an integer",
-            "- `payment.by`: expected one of \"card\", \"cash\", got \"barter\"",
+            "- `lines[1].item`: expected a string, got an integer",
+            "- `lines[1].price`: is required, and missing",
+            "- `lines[2]`: expected an object, got a string",
             "- `size`: expected one of \"small\", \"large\", got \"huge\"",
+            "- `payment.by`: expected one of \"card\", \"cash\", got \"barter\"",
         ]
     );
     assert_eq!(entered.load(Relaxed), 0);
@@ -173,8 +173,6 @@ async fn what_only_the_type_knows_is_told_with_its_path_tool_9() {
     #[allow(dead_code, reason = "read by serde, for its schema and its refusals")]
     struct Outer {
         inner: Vec<Inner>,
-        #[serde(default)]
-        count: u8,
     }
     #[derive(Deserialize, JsonSchema)]
     struct Inner {
@@ -189,8 +187,159 @@ async fn what_only_the_type_knows_is_told_with_its_path_tool_9() {
     let mut client = Client::of(server().tool(tool("at").run(|_: Outer| ())));
     let refused = client.call("at", json!({"inner": [{"when": "7h"}, {"when": "noon"}]})).await;
     assert_eq!(text(&refused), "Invalid arguments for tool `at`:\n- `inner[1].when`: write the hour as in `7h`");
-    let refused = client.call("at", json!({"inner": [], "count": null})).await;
-    assert!(text(&refused).contains("`count`: invalid type: null"), "{refused}");
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Limited {
+    #[schemars(range(min = 18, max = 99))]
+    age: u8,
+    #[schemars(length(min = 2), regex(pattern = "^[a-z]+$"))]
+    name: String,
+    #[serde(default)]
+    #[schemars(length(max = 2), inner(length(max = 3)))]
+    tags: Vec<String>,
+    #[serde(default = "five")]
+    size: u8,
+}
+
+fn five() -> u8 {
+    5
+}
+
+fn limited(args: Limited) -> String {
+    format!("{} {} {:?} {}", args.age, args.name, args.tags, args.size)
+}
+
+#[tokio::test]
+async fn every_bound_that_is_published_is_enforced_tool_9() {
+    let mut client = Client::of(server().tool(tool("limited").run(limited)));
+    let fits = json!({"age": 18, "name": "ab", "tags": ["abc", ""]});
+    assert_eq!(text(&client.call("limited", fits).await), r#"18 ab ["abc", ""] 5"#);
+    let refused = client.call("limited", json!({"age": 17, "name": "A", "tags": ["abcd", "", ""], "size": 256})).await;
+    assert_eq!(
+        text(&refused).lines().skip(1).collect::<Vec<_>>(),
+        [
+            "- `age`: must be at least 18, is 17",
+            "- `name`: must have at least 2 characters, has 1",
+            "- `tags[0]`: must have at most 3 characters, has 4",
+            "- `tags`: must have at most 2 items, has 3",
+            "- `size`: must be at most 255, is 256",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn null_stands_for_nothing_and_five_point_zero_for_five() {
+    let mut client = Client::of(server().tool(tool("limited").run(limited)));
+    let sent = json!({"age": 20.0, "name": "ab", "tags": null, "size": null});
+    assert_eq!(text(&client.call("limited", sent).await), "20 ab [] 5");
+    let refused = client.call("limited", json!({"age": null, "name": "ab"})).await;
+    assert!(text(&refused).ends_with("`age`: expected an integer, got null"), "{refused}");
+}
+
+#[tokio::test]
+async fn texts_are_coerced_where_a_tool_or_the_server_says_so() {
+    let mut client = Client::of(
+        server().coerce(true).tool(tool("by_server").run(limited)).tool(tool("never").coerce(false).run(limited)),
+    );
+    let sent = json!({"age": "42", "name": "ab", "size": "7"});
+    assert_eq!(text(&client.call("by_server", sent.clone()).await), "42 ab [] 7");
+    let refused = client.call("by_server", json!({"age": "5", "name": "ab"})).await;
+    assert!(text(&refused).ends_with("`age`: must be at least 18, is 5"), "{refused}");
+    let refused = client.call("never", sent.clone()).await;
+    assert!(text(&refused).contains("`age`: expected an integer, got a string"), "{refused}");
+    let mut client =
+        Client::of(server().tool(tool("by_tool").coerce(true).run(limited)).tool(tool("plain").run(limited)));
+    assert_eq!(text(&client.call("by_tool", sent.clone()).await), "42 ab [] 7");
+    assert_eq!(client.call("plain", sent).await["result"]["isError"], true, "off by default");
+}
+
+#[tokio::test]
+async fn an_integer_that_no_type_holds_is_refused_with_its_path() {
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code, reason = "read by serde, for its schema and its refusals")]
+    struct Wide {
+        #[serde(default)]
+        unsigned: u64,
+        #[serde(default)]
+        signed: Vec<i64>,
+        #[serde(default)]
+        huge: u128,
+    }
+    let mut client = Client::of(server().tool(tool("wide").run(|args: Wide| args.huge)));
+    for (sent, said) in [
+        (
+            r#"{"unsigned": 18446744073709551616}"#,
+            "`unsigned`: must be an integer of at most 64 bits, without fraction and exponent",
+        ),
+        (
+            r#"{"signed": [1, -9223372036854775809]}"#,
+            "`signed[1]`: must be an integer of at most 64 bits, without fraction and exponent",
+        ),
+        (
+            r#"{"signed": [9223372036854775808]}"#,
+            "`signed[0]`: invalid value: integer `9223372036854775808`, expected i64",
+        ),
+        (r#"{"unsigned": -1}"#, "`unsigned`: must be at least 0, is -1"),
+        (r#"{"huge": 1e999}"#, "`huge`: number out of range"),
+    ] {
+        let refused = client.call_text("wide", sent).await;
+        assert_eq!(refused["result"]["isError"], true, "{refused}");
+        assert!(text(&refused).ends_with(said), "{refused}");
+    }
+    let huge = client.call_text("wide", r#"{"huge": 340282366920938463463374607431768211455}"#).await;
+    assert_eq!(text(&huge), u128::MAX.to_string());
+}
+
+#[tokio::test]
+async fn a_member_that_is_given_twice_is_refused_whatever_reads_it() {
+    let mut client = Client::of(
+        server()
+            .tool(tool("typed").run(limited))
+            .tool(tool("map").run(|args: BTreeMap<String, u8>| format!("{args:?}")))
+            .tool(tool("value").run(|args: Value| args.to_string())),
+    );
+    for (name, sent, path) in [
+        ("typed", r#"{"age": 5, "age": 20, "name": "ab"}"#, "age"),
+        ("map", r#"{"a": 1, "b": 2, "a": 3}"#, "a"),
+        ("value", r#"{"deep": [{"a": 1, "\u0061": 2}]}"#, "deep[0].a"),
+    ] {
+        let refused = client.call_text(name, sent).await;
+        assert!(text(&refused).ends_with(&format!("- `{path}`: is given twice")), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn properties_are_published_in_the_order_of_their_fields() {
+    let mut client = Client::of(server().tool(tool("limited").run(limited)));
+    let schema = client.listed("limited").await["inputSchema"].clone();
+    let names: Vec<&String> = schema["properties"].as_object().expect("an object").keys().collect();
+    assert_eq!(names, ["age", "name", "tags", "size"]);
+}
+
+#[test]
+fn a_schema_that_promises_what_cannot_be_kept_is_a_mistake_tool_4() {
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code, reason = "read by serde, for its schema and its refusals")]
+    struct Wrong {
+        #[schemars(extend("minLength" = 3))]
+        count: u8,
+        #[schemars(regex(pattern = "(?<=a)b"))]
+        text: String,
+        #[schemars(extend("unevaluatedItems" = false))]
+        list: Vec<u8>,
+        #[serde(default)]
+        #[schemars(range(min = 1))]
+        number: i32,
+    }
+    let error = server().tool(tool("wrong").run(|_: Wrong| ())).build().expect_err("it cannot be kept");
+    let told: Vec<&str> = error.defects().iter().map(|defect| &*defect.message).collect();
+    assert_eq!(told.len(), 4, "{error}");
+    assert!(error.defects().iter().all(|defect| (defect.rule, &*defect.entry) == ("TOOL-4", "wrong")));
+    assert!(told[0].starts_with("`count`: `minLength` is a rule for strings"), "{error}");
+    assert!(told[1].starts_with("`text`: the pattern `(?<=a)b` cannot be enforced"), "{error}");
+    assert!(told[2].starts_with("`list`: `unevaluatedItems` is published and cannot be enforced"), "{error}");
+    assert_eq!(told[3], "`number`: its default 0 does not fit: must be at least 1, is 0");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::Name;
-use super::pending::{CHECK, COERCE, register};
+use crate::schema::{CHECK, COERCE, register};
 
 /// The schema of one of a few names; described one by one if one of them is.
 #[must_use]
@@ -246,13 +246,17 @@ numbers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f32, f64);
     note = "it takes the value by reference and returns whether it is right, or `Err` with what is wrong: a text or whatever implements `Display`"
 )]
 pub trait Verdict {
-    /// What is wrong, in words that follow the argument's name.
+    /// What is wrong, in words that follow the argument's name; `name` is that of the check, if it has one.
     fn told(self, name: &'static str) -> Result<(), String>;
 }
 
 impl Verdict for bool {
     fn told(self, name: &'static str) -> Result<(), String> {
-        if self { Ok(()) } else { Err(format!("fails the check `{name}`")) }
+        match (self, name) {
+            (true, _) => Ok(()),
+            (false, "") => Err("fails its check".into()),
+            (false, name) => Err(format!("fails the check `{name}`")),
+        }
     }
 }
 

@@ -69,6 +69,21 @@ impl Client {
         response
     }
 
+    /// The same with arguments as text: what no `Value` can hold.
+    pub(crate) async fn call_text(&mut self, tool: &str, arguments: &str) -> Value {
+        self.next += 1;
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let head = format!(r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"_meta":{meta},"#, self.next);
+        let line = format!("{head}\"name\":{},\"arguments\":{arguments}}}}}\n", json!(tool));
+        self.writer.write_all(line.as_bytes()).await.expect("the server reads");
+        let response = self.next().await;
+        assert_eq!(response["id"], self.next, "{response}");
+        response
+    }
+
     /// The listed tool of that name.
     pub(crate) async fn listed(&mut self, tool: &str) -> Value {
         self.request("tools/list", json!({})).await;

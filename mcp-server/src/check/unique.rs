@@ -1,0 +1,203 @@
+//! Items that are the same, and members that are named twice.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::hash::{BuildHasher as _, Hash as _, Hasher, RandomState};
+
+use mcp_core::fault::reflect;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::node::same;
+use super::number::Num;
+use super::{LETTERS, LISTED, Violation};
+
+/// Two equal items. They are told apart by a hash whose key no peer knows, so that none can make this slow.
+pub(super) fn repeated(items: &[Value]) -> Option<(usize, usize)> {
+    let key = RandomState::new();
+    let mut seen: HashMap<u64, Vec<usize>> = HashMap::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        let mut hasher = key.build_hasher();
+        hash(item, &mut hasher, &key);
+        let alike = seen.entry(hasher.finish()).or_default();
+        if let Some(first) = alike.iter().find(|first| same(&items[**first], item)) {
+            return Some((*first, index));
+        }
+        alike.push(index);
+    }
+    None
+}
+
+/// What it costs to look at all of a value, in steps.
+pub(super) fn weight(value: &Value) -> usize {
+    1 + match value {
+        Value::String(text) => text.len() / LETTERS,
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() / LETTERS + weight(value)).sum(),
+        _ => 0,
+    }
+}
+
+/// Equal for values that are the same.
+fn hash(value: &Value, hasher: &mut impl Hasher, key: &RandomState) {
+    match value {
+        Value::Null => 0_u8.hash(hasher),
+        Value::Bool(flag) => (1_u8, flag).hash(hasher),
+        Value::Number(number) => match Num::of(number) {
+            Num::Integer(integer) => (2_u8, integer).hash(hasher),
+            // A float without a fraction may be an integer in another spelling.
+            Num::Float(float) if float.fract() == 0.0 && float.abs() < 1e30 => (2_u8, float as i128).hash(hasher),
+            Num::Float(float) => (3_u8, float.to_bits()).hash(hasher),
+        },
+        Value::String(text) => (4_u8, text).hash(hasher),
+        Value::Array(items) => {
+            (5_u8, items.len()).hash(hasher);
+            items.iter().for_each(|item| hash(item, hasher, key));
+        }
+        Value::Object(members) => {
+            // In any order, so each member has a hash of its own, and they are added up.
+            let sum = members.iter().fold(0_u64, |sum, (name, value)| {
+                let mut hasher = key.build_hasher();
+                name.hash(&mut hasher);
+                hash(value, &mut hasher, key);
+                sum.wrapping_add(hasher.finish())
+            });
+            (6_u8, sum).hash(hasher);
+        }
+    }
+}
+
+/// The members that a text names twice in one object. Two readers might take different ones, so none may be taken.
+///
+/// `value` is what was read of it: if it has as many members as the text, there are none.
+pub(super) fn twice(sent: &[u8], value: &Value) -> Vec<Violation> {
+    let mut count = 0;
+    let mut reader = serde_json::Deserializer::from_slice(sent);
+    if Count(&mut count).deserialize(&mut reader).is_ok() && count == members(value) {
+        return Vec::new();
+    }
+    let mut search = Search { path: String::new(), found: Vec::new() };
+    let mut reader = serde_json::Deserializer::from_slice(sent);
+    // That it is JSON is known: it was read.
+    let _ = Twice(&mut search).deserialize(&mut reader);
+    search.found
+}
+
+fn members(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(members).sum(),
+        Value::Object(object) => object.len() + object.values().map(members).sum::<usize>(),
+        _ => 0,
+    }
+}
+
+macro_rules! scalars {
+    ($($method:ident($kind:ty);)*) => {$(
+        fn $method<E>(self, _: $kind) -> Result<(), E> {
+            Ok(())
+        }
+    )*};
+}
+
+macro_rules! walker {
+    ($walker:ident) => {
+        impl<'de> DeserializeSeed<'de> for $walker<'_> {
+            type Value = ();
+
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+                deserializer.deserialize_any(self)
+            }
+        }
+    };
+}
+
+macro_rules! ignores_scalars {
+    () => {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("JSON")
+        }
+
+        fn visit_unit<E>(self) -> Result<(), E> {
+            Ok(())
+        }
+
+        scalars! {
+            visit_bool(bool);
+            visit_i64(i64);
+            visit_u64(u64);
+            visit_f64(f64);
+            visit_str(&str);
+        }
+    };
+}
+
+/// Counts the members of all objects.
+struct Count<'c>(&'c mut usize);
+
+walker!(Count);
+
+impl<'de> Visitor<'de> for Count<'_> {
+    ignores_scalars!();
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while items.next_element_seed(Count(self.0))?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while members.next_key::<IgnoredAny>()?.is_some() {
+            *self.0 += 1;
+            members.next_value_seed(Count(self.0))?;
+        }
+        Ok(())
+    }
+}
+
+struct Search {
+    path: String,
+    found: Vec<Violation>,
+}
+
+impl Search {
+    fn at<T>(&mut self, step: &str, then: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.path.len();
+        self.path.push_str(step);
+        let result = then(self);
+        self.path.truncate(length);
+        result
+    }
+}
+
+/// Finds the members that are there twice.
+struct Twice<'s>(&'s mut Search);
+
+walker!(Twice);
+
+impl<'de> Visitor<'de> for Twice<'_> {
+    ignores_scalars!();
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        for index in 0.. {
+            if self.0.at(&format!("[{index}]"), |search| items.next_element_seed(Twice(search)))?.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let mut seen = HashSet::new();
+        while let Some(name) = members.next_key::<String>()? {
+            let dot = if self.0.path.is_empty() { "" } else { "." };
+            self.0.at(&format!("{dot}{}", reflect(&name)), |search| {
+                if !seen.insert(name) && search.found.len() < LISTED {
+                    search.found.push(Violation { path: search.path.clone(), fault: "is given twice".into() });
+                }
+                members.next_value_seed(Twice(search))
+            })?;
+        }
+        Ok(())
+    }
+}

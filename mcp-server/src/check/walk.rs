@@ -1,0 +1,397 @@
+//! A value against a schema: whether it fits, or everything in which it does not.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::{Map, Value};
+
+use super::node::{
+    Array, Custom, Id, Kinds, More, Node, Number, Object, Others, Rule, Size, Tag, Text, Tree, Union, same, wrong_kind,
+};
+use super::number::Num;
+use super::unique::{repeated, weight};
+use super::words::{self, clean, expected, nearest, quote};
+use super::{KEPT, LETTERS, Violation};
+
+/// Schemas within one another: more than the values within one another that are read, each with several.
+const DEPTH: usize = 400;
+
+/// One look at one value.
+pub(super) struct Walk<'a> {
+    tree: &'a Tree,
+    path: Vec<Step<'a>>,
+    found: Vec<Violation>,
+    /// Stops at so many of them.
+    limit: usize,
+    /// Whether it only matters that there is one.
+    quiet: bool,
+    steps: usize,
+    depth: usize,
+    /// Whether steps or depth were too few, so that nothing is known of what was not looked at.
+    spent: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Member(&'a str),
+    Item(usize),
+}
+
+impl<'a> Walk<'a> {
+    /// `steps` are schemas and members that are looked at, at most.
+    pub(super) fn new(tree: &'a Tree, steps: usize) -> Self {
+        Self { tree, path: Vec::new(), found: Vec::new(), limit: KEPT, quiet: false, steps, depth: DEPTH, spent: false }
+    }
+
+    /// Everything in which the value breaks the schema, in the order of the schema. Nothing only if it is known to fit.
+    pub(super) fn violations(mut self, id: Id, value: &'a Value) -> Vec<Violation> {
+        self.apply(id, value);
+        if self.spent && self.found.is_empty() {
+            self.say(|| "is too large, or has too many alternatives within one another, to be checked".into());
+        }
+        self.found
+    }
+
+    /// Whether the value fits; no if steps or depth were too few to tell.
+    pub(super) fn fits(&mut self, id: Id, value: &'a Value) -> bool {
+        let (limit, quiet, kept) = (self.limit, self.quiet, self.found.len());
+        self.limit = kept + 1;
+        self.quiet = true;
+        self.apply(id, value);
+        let fits = self.found.len() == kept && !self.spent;
+        self.found.truncate(kept);
+        self.limit = limit;
+        self.quiet = quiet;
+        fits
+    }
+
+    pub(super) const fn is_spent(&self) -> bool {
+        self.spent
+    }
+
+    pub(super) const fn steps(&self) -> usize {
+        self.steps
+    }
+
+    fn apply(&mut self, id: Id, value: &'a Value) {
+        let tree = self.tree;
+        match tree.get(id) {
+            Node::Any | Node::Same(_) => {}
+            Node::Never => self.say(|| "is not allowed".into()),
+            Node::Rule(rule) => {
+                if self.depth == 0 {
+                    self.spent = true;
+                }
+                if self.goes_on() {
+                    self.depth -= 1;
+                    self.rule(rule, value);
+                    self.depth += 1;
+                }
+            }
+        }
+    }
+
+    fn rule(&mut self, rule: &'a Rule, value: &'a Value) {
+        let before = self.found.len();
+        // One wrong kind explains everything else that would be said of the value.
+        if !rule.kinds.meets(Kinds::of(value)) {
+            return self.say(|| wrong_kind(rule.kinds, value));
+        }
+        for allowed in &rule.allowed {
+            if !allowed.iter().any(|other| same(other, value)) {
+                self.say(|| expected(allowed, value));
+            }
+        }
+        match value {
+            Value::Object(members) => {
+                if let Some(object) = &rule.object {
+                    self.object(object, members, value);
+                }
+            }
+            Value::Array(items) => {
+                if let Some(array) = &rule.array {
+                    self.array(array, items);
+                }
+            }
+            Value::String(text) => self.text(&rule.text, text),
+            Value::Number(number) => self.number(&rule.number, number),
+            Value::Null | Value::Bool(_) => {}
+        }
+        for more in &rule.more {
+            self.more(more, value);
+        }
+        if let Some(check) = &rule.check {
+            // It is the author's, and may take for granted what the rest of the schema says.
+            if self.found.len() == before && !self.spent && !value.is_null() {
+                self.custom(check, value);
+            }
+        }
+    }
+
+    fn goes_on(&mut self) -> bool {
+        self.affords(1) && self.found.len() < self.limit
+    }
+
+    fn affords(&mut self, steps: usize) -> bool {
+        match self.steps.checked_sub(steps) {
+            Some(steps) => self.steps = steps,
+            None => self.spent = true,
+        }
+        !self.spent
+    }
+
+    fn say(&mut self, fault: impl FnOnce() -> String) {
+        if self.found.len() < self.limit {
+            let (path, fault) = if self.quiet { Default::default() } else { (self.path(), fault()) };
+            self.found.push(Violation { path, fault });
+        }
+    }
+
+    fn path(&self) -> String {
+        self.path.iter().fold(String::new(), |path, step| match step {
+            Step::Member(name) => words::step(&path, name),
+            Step::Item(index) => format!("{path}[{index}]"),
+        })
+    }
+
+    fn at(&mut self, step: Step<'a>, then: impl FnOnce(&mut Self)) {
+        self.path.push(step);
+        then(self);
+        self.path.pop();
+    }
+
+    fn at_member(&mut self, name: &'a str, then: impl FnOnce(&mut Self)) {
+        self.at(Step::Member(name), then);
+    }
+
+    fn text(&mut self, rules: &'a Text, text: &str) {
+        if rules.is_free() || !self.affords(text.len() / LETTERS) || rules.fits(text) {
+            return;
+        }
+        let length = text.chars().count();
+        self.size(rules.size, length, "character");
+        if let Some(pattern) = rules.pattern.as_ref().filter(|_| rules.size.fits(length)) {
+            self.say(|| format!("must match the pattern `{}`, is {}", pattern.source, quote(&text.into())));
+        }
+    }
+
+    fn number(&mut self, rules: &'a Number, number: &serde_json::Number) {
+        let value = Num::of(number);
+        for limit in rules.limits.iter().filter(|limit| !limit.holds(value)) {
+            self.say(|| format!("must be {} {}, is {number}", limit.side.words(), limit.told));
+        }
+        if let Some((of, told)) = rules.multiple_of.as_ref().filter(|(of, _)| !value.is_multiple_of(*of)) {
+            let _ = of;
+            self.say(|| format!("must be a multiple of {told}, is {number}"));
+        }
+    }
+
+    fn size(&mut self, allowed: Size, size: usize, unit: &str) {
+        let plural = |bound: usize| if bound == 1 { "" } else { "s" };
+        if let Some(least) = allowed.least.filter(|least| size < *least) {
+            self.say(|| format!("must have at least {least} {unit}{}, has {size}", plural(least)));
+        }
+        if let Some(most) = allowed.most.filter(|most| size > *most) {
+            self.say(|| format!("must have at most {most} {unit}{}, has {size}", plural(most)));
+        }
+    }
+
+    fn object(&mut self, object: &'a Object, members: &'a Map<String, Value>, value: &'a Value) {
+        for property in &object.properties {
+            let name: &'a str = &property.name;
+            match members.get(name) {
+                None if property.required => self.missing(name),
+                None => {}
+                // What may be left out may be null.
+                Some(Value::Null) if !property.required => {}
+                Some(value) => self.at_member(name, |walk| walk.apply(property.node, value)),
+            }
+        }
+        for name in object.required.iter().filter(|name| !members.contains_key(&***name)) {
+            self.missing(name);
+        }
+        // Where each member is declared, and nothing else is asked of it, all of them have been seen.
+        let others = !object.patterns.is_empty() || object.names.is_some() || object.others != Others::Open;
+        for (name, value) in members.iter().filter(|_| others) {
+            if !self.goes_on() {
+                break;
+            }
+            self.other(object, name, value, object.place(name).is_some());
+        }
+        self.size(object.size, members.len(), "member");
+        for (name, others) in object.dependent.iter().filter(|(name, _)| members.contains_key(&**name)) {
+            for other in others.iter().filter(|other| !members.contains_key(&***other)) {
+                self.at_member(other, |walk| walk.say(|| format!("is required beside `{name}`, and missing")));
+            }
+        }
+        for (_, id) in object.dependent_schemas.iter().filter(|(name, _)| members.contains_key(&**name)) {
+            self.apply(*id, value);
+        }
+    }
+
+    fn missing(&mut self, name: &'a str) {
+        self.at_member(name, |walk| walk.say(|| "is required, and missing".into()));
+    }
+
+    /// What is asked of a member that need not be declared.
+    fn other(&mut self, object: &'a Object, name: &'a str, value: &'a Value, declared: bool) {
+        let mut known = declared;
+        for (pattern, id) in &object.patterns {
+            if pattern.regex.is_match(name) {
+                known = true;
+                self.at_member(name, |walk| walk.apply(*id, value));
+            }
+        }
+        match object.others {
+            Others::Each(id) if !known => self.at_member(name, |walk| walk.apply(id, value)),
+            Others::Closed if !known => self.at_member(name, |walk| walk.say(|| unknown(object, name))),
+            _ => {}
+        }
+        if let Some(id) = object.names {
+            let name_of = Value::from(name);
+            let mut walk = Walk::new(self.tree, self.steps);
+            walk.limit = 1;
+            walk.apply(id, &name_of);
+            (self.steps, self.spent) = (walk.steps, self.spent || walk.spent);
+            if let Some(Violation { fault, .. }) = walk.found.pop() {
+                self.at_member(name, |walk| walk.say(|| format!("its name {fault}")));
+            }
+        }
+    }
+
+    fn array(&mut self, array: &'a Array, items: &'a [Value]) {
+        let looked_at = if array.items.is_some() { items.len() } else { array.first.len() };
+        for (index, item) in items.iter().enumerate().take(looked_at) {
+            if !self.goes_on() {
+                break;
+            }
+            if let Some(id) = array.first.get(index).copied().or(array.items) {
+                self.at(Step::Item(index), |walk| walk.apply(id, item));
+            }
+        }
+        self.size(array.size, items.len(), "item");
+        if let Some((id, size)) = array.contains {
+            let count = items.iter().filter(|item| self.fits(id, item)).count();
+            if !size.fits(count) && !self.spent {
+                self.say(|| contains(size, count));
+            }
+        }
+        if array.unique
+            && self.affords(items.iter().map(weight).sum())
+            && let Some((first, second)) = repeated(items)
+        {
+            self.say(|| format!("must not hold the same item twice: [{first}] and [{second}] are the same"));
+        }
+    }
+
+    fn more(&mut self, more: &'a More, value: &'a Value) {
+        match more {
+            More::All(id) => self.apply(*id, value),
+            More::Union(union) => self.union(union, value),
+            More::Not(id) => {
+                if self.fits(*id, value) {
+                    self.say(|| "is of a form that is not allowed".into());
+                }
+            }
+            More::If { condition, then, otherwise } => {
+                let chosen = if self.fits(*condition, value) { then } else { otherwise };
+                if let Some(id) = chosen.filter(|_| !self.spent) {
+                    self.apply(id, value);
+                }
+            }
+        }
+    }
+
+    /// The value must have one of these forms. If it has none, what is told is what it breaks of the form that it is
+    /// nearest to: the one that its tag names, or else one of the same kind, with the fewest violations.
+    fn union(&mut self, union: &'a Union, value: &'a Value) {
+        if let (Some(tag), Value::Object(members)) = (&union.tag, value) {
+            return self.tagged(tag, &union.forms, members, value);
+        }
+        let enough = if union.exactly_one { 2 } else { 1 };
+        let mut fitting = 0;
+        for &form in &union.forms {
+            fitting += usize::from(self.fits(form, value));
+            if fitting == enough || self.spent {
+                break;
+            }
+        }
+        match fitting {
+            _ if self.spent => {}
+            1 => {}
+            0 => self.nearest(&union.forms, value),
+            _ => self.say(|| "fits more than one of its forms, and must fit exactly one".into()),
+        }
+    }
+
+    fn nearest(&mut self, forms: &'a [Id], value: &'a Value) {
+        if self.quiet {
+            return self.say(String::new);
+        }
+        let start = self.found.len();
+        let here = self.path();
+        let mut nearest: Option<((bool, usize), Vec<Violation>)> = None;
+        for &form in forms {
+            self.apply(form, value);
+            let broken = self.found.split_off(start);
+            let as_a_whole = broken.iter().any(|violation| violation.path == here);
+            let rank = (as_a_whole, broken.len());
+            if !broken.is_empty() && nearest.as_ref().is_none_or(|(best, _)| rank < *best) {
+                nearest = Some((rank, broken));
+            }
+        }
+        match nearest {
+            Some(((as_a_whole, _), mut broken)) => {
+                if as_a_whole {
+                    broken[0].fault.push_str(&format!(" (or another of its {} forms)", forms.len()));
+                }
+                self.found.extend(broken);
+            }
+            None => self.say(|| format!("has none of its {} forms", forms.len())),
+        }
+    }
+
+    fn tagged(&mut self, tag: &'a Tag, forms: &'a [Id], members: &'a Map<String, Value>, value: &'a Value) {
+        let name: &'a str = &tag.name;
+        match members.get(name) {
+            None => self.missing(name),
+            Some(said) => match tag.values.iter().position(|value| same(value, said)) {
+                Some(index) => self.apply(forms[index], value),
+                None => self.at_member(name, |walk| walk.say(|| expected(&tag.values, said))),
+            },
+        }
+    }
+
+    /// A check is foreign code: its panic is told to the log, and it shares nothing that could be left half done.
+    fn custom(&mut self, check: &'a Custom, value: &'a Value) {
+        match catch_unwind(AssertUnwindSafe(|| (check.0)(value))) {
+            Ok(Ok(())) => {}
+            Ok(Err(why)) => self.say(|| clean(&why)),
+            Err(panic) => {
+                tracing::error!(path = self.path(), panic = panicked(&*panic), "the check of an argument panicked");
+                self.say(|| "could not be checked: its check failed".into());
+            }
+        }
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> String {
+    let said = panic.downcast_ref::<&str>().copied();
+    clean(said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)"))
+}
+
+fn unknown(object: &Object, name: &str) -> String {
+    match nearest(name, object.properties.iter().map(|property| &*property.name)) {
+        Some(meant) => format!("is not a known parameter (did you mean `{meant}`?)"),
+        None => "is not a known parameter".into(),
+    }
+}
+
+fn contains(size: Size, count: usize) -> String {
+    match (size.least, size.most) {
+        (Some(least), _) if count < least => {
+            format!("must hold at least {least} items of a certain form, holds {count}")
+        }
+        (_, most) => format!("must hold at most {} items of a certain form, holds {count}", most.unwrap_or_default()),
+    }
+}

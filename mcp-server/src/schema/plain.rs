@@ -1,0 +1,118 @@
+//! What schemars says, in the form that clients take.
+
+use schemars::Schema;
+use schemars::transform::{Transform, transform_subschemas};
+use serde_json::{Map, Value, json};
+
+use super::{CHECK, COERCE, NULLABLE};
+
+/// Rewrites what schemars says into what clients take: no `null` for what may be left out, and bounds in place of
+/// formats that no client knows, and `{}` for `true`, which is legal and yet too much for some.
+pub(super) struct Plain;
+
+impl Transform for Plain {
+    fn transform(&mut self, schema: &mut Schema) {
+        if schema.as_bool() == Some(true) {
+            *schema = Schema::default();
+        }
+        transform_subschemas(self, schema);
+        let Some(members) = schema.as_object_mut() else { return };
+        if let Some(others) = members.get_mut("additionalProperties").filter(|others| **others == json!({})) {
+            *others = true.into();
+        }
+        bound_number(members);
+        bound_items(members);
+        let required: Vec<String> = match members.get("required") {
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(Into::into).collect(),
+            _ => Vec::new(),
+        };
+        let Some(Value::Object(properties)) = members.get_mut("properties") else { return };
+        for (_, property) in properties.iter_mut().filter(|(name, _)| !required.contains(name)) {
+            if let Value::Object(property) = property {
+                not_null(property);
+            }
+        }
+    }
+}
+
+/// `Option<T>` as plain `T`: an explicit null is still read, it is only not asked for.
+fn not_null(property: &mut Map<String, Value>) {
+    let mut nullable = false;
+    if let Some(Value::Array(kinds)) = property.get_mut("type") {
+        nullable |= kinds.iter().any(|kind| kind == "null");
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = kinds.as_slice() {
+            let kind = kind.clone();
+            property.insert("type".into(), kind);
+        }
+    }
+    if let Some(Value::Array(values)) = property.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    for key in ["anyOf", "oneOf"] {
+        let Some(Value::Array(forms)) = property.get_mut(key) else { continue };
+        nullable |= forms.contains(&json!({"type": "null"}));
+        forms.retain(|form| *form != json!({"type": "null"}));
+        if let [Value::Object(form)] = forms.as_slice() {
+            let form = form.clone();
+            property.shift_remove(key);
+            // What stands beside it, such as the field's description, wins over what the type says.
+            for (name, value) in form {
+                property.entry(name).or_insert(value);
+            }
+        }
+    }
+    if property.get("default").is_some_and(Value::is_null) {
+        property.shift_remove("default");
+    }
+    if nullable {
+        property.insert(NULLABLE.into(), true.into());
+    }
+}
+
+/// The length of an array is its number of items: who writes `max_length` for one means that.
+pub(crate) fn bound_items(schema: &mut Map<String, Value>) {
+    let is_array = match schema.get("type") {
+        Some(Value::String(kind)) => kind == "array",
+        Some(Value::Array(kinds)) => kinds.iter().all(|kind| kind == "array" || kind == "null"),
+        _ => false,
+    };
+    for (length, items) in [("minLength", "minItems"), ("maxLength", "maxItems")] {
+        if let Some(bound) = is_array.then(|| schema.shift_remove(length)).flatten() {
+            schema.entry(items).or_insert(bound);
+        }
+    }
+}
+
+/// Takes away what is for the checker alone.
+pub(super) struct Unmarked;
+
+impl Transform for Unmarked {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        if let Some(members) = schema.as_object_mut() {
+            for marker in [CHECK, COERCE, NULLABLE] {
+                members.shift_remove(marker);
+            }
+        }
+    }
+}
+
+/// `"format": "uint32"` and its like are names of schemars' own: a client may refuse a format that it does not know, and
+/// none enforces it. The bounds that it stands for are said in plain words.
+fn bound_number(schema: &mut Map<String, Value>) {
+    let Some(Value::String(format)) = schema.get("format") else { return };
+    let (least, most): (Option<i64>, Option<i64>) = match format.as_str() {
+        "int32" => (Some(i32::MIN.into()), Some(i32::MAX.into())),
+        "uint32" => (Some(0), Some(u32::MAX.into())),
+        "int8" | "int16" | "int64" | "int128" | "int" | "uint8" | "uint16" | "uint64" | "uint128" | "uint"
+        | "float" | "double" => (None, None),
+        _ => return,
+    };
+    schema.shift_remove("format");
+    for (key, bound) in [("minimum", least), ("maximum", most)] {
+        if let Some(bound) = bound {
+            schema.entry(key).or_insert_with(|| bound.into());
+        }
+    }
+}

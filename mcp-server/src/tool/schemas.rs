@@ -1,0 +1,166 @@
+//! The schemas of a tool: as they are published, and what enforces them.
+
+use mcp_core::catalog::{self, Catalog, Handle};
+use serde_json::Value;
+
+use super::Report;
+use crate::check::{Options, Rules};
+use crate::param::{self, Param};
+use crate::schema;
+use crate::validate::Validator;
+
+/// A schema as data.
+pub(super) enum Given {
+    /// Emitted as it is written, its members in their order (TOOL-14).
+    Text(String),
+    Value(Value),
+}
+
+/// The schema of the arguments.
+pub(super) struct Input {
+    /// As it is published.
+    pub(super) text: String,
+    pub(super) rules: Rules,
+}
+
+impl Input {
+    /// From the types of the code.
+    pub(super) fn derived(input: fn() -> Value, coerce: bool, report: &mut Report<'_>) -> Self {
+        let derived = schema::derive(input);
+        if let Some(text) = root_fault(&derived.published, Side::Input, report) {
+            return Self { text, rules: Rules::nothing() };
+        }
+        let options = Options { coerce, ..Options::default() };
+        let rules = rules(Rules::compile(&derived.marked, &derived.checks, options), report);
+        Self { text: derived.published.to_string(), rules }
+    }
+
+    /// From parameters that were described one by one.
+    pub(super) fn of_params(
+        params: Vec<Param>,
+        open: bool,
+        code: fn() -> Value,
+        coerce: bool,
+        report: &mut Report<'_>,
+    ) -> Self {
+        let param::Compiled { marked, checks, faults } = param::compile(params, open);
+        let options = Options { coerce, defaults: true, whole: takes_all(code) };
+        let compiled = match Rules::compile(&marked, &checks, options) {
+            Ok(rules) if faults.is_empty() => Ok(rules),
+            Ok(_) => Err(faults),
+            Err(more) => Err(faults.into_iter().chain(more).collect()),
+        };
+        Self { text: schema::unmarked(marked).to_string(), rules: rules(compiled, report) }
+    }
+
+    pub(super) fn given(given: Given, code: fn() -> Value, coerce: bool, report: &mut Report<'_>) -> Option<Self> {
+        let (text, value, validator) = given.compile(Side::Input, report)?;
+        let options = Options { coerce, defaults: true, whole: takes_all(code) };
+        // Without a validator the server is not built: why, is told.
+        let rules = validator.map_or_else(Rules::nothing, |validator| Rules::given(&value, validator, options));
+        Some(Self { text, rules })
+    }
+}
+
+fn rules(compiled: Result<Rules, Vec<String>>, report: &mut Report<'_>) -> Rules {
+    compiled.unwrap_or_else(|faults| {
+        faults.into_iter().for_each(|fault| report.add("TOOL-4", fault));
+        Rules::nothing()
+    })
+}
+
+/// Whether the code takes any object: then it reads a `Value`, and may have the one that was checked.
+fn takes_all(code: fn() -> Value) -> bool {
+    let schema = schema::derive(code).published;
+    schema == serde_json::json!({"type": "object"})
+        || schema == serde_json::json!({"type": "object", "additionalProperties": true})
+}
+
+/// The schema of a structured result.
+pub(super) struct Output {
+    /// As it is published.
+    pub(super) text: String,
+    /// What enforces it, if its type does not.
+    pub(super) validator: Option<Validator>,
+}
+
+impl Output {
+    pub(super) fn derived(value: &Value, report: &mut Report<'_>) -> Self {
+        let text = root_fault(value, Side::Output, report).unwrap_or_else(|| value.to_string());
+        Self { text, validator: None }
+    }
+
+    pub(super) fn given(given: Given, report: &mut Report<'_>) -> Option<Self> {
+        let (text, _, validator) = given.compile(Side::Output, report)?;
+        Some(Self { text, validator })
+    }
+}
+
+/// Said here and not by the catalogue, which knows no types and would give other advice: a schema to go on with.
+fn root_fault(value: &Value, side: Side, report: &mut Report<'_>) -> Option<String> {
+    let why = schema::root_fault(value)?;
+    let (whose, advice) = match side {
+        Side::Input => ("its arguments'", "take a struct with named fields, a map, or nothing"),
+        Side::Output => ("its result's", "wrap the value in a struct, such as `struct Found { items: Vec<Item> }`"),
+    };
+    report.add(side.rule(), format!("the schema of {whose} type is not that of an object ({why}): {advice}"));
+    Some(schema::nothing().to_string())
+}
+
+/// Which schema of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Input,
+    Output,
+}
+
+impl Side {
+    const fn rule(self) -> &'static str {
+        match self {
+            Self::Input => "TOOL-4",
+            Self::Output => "TOOL-13",
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input schema",
+            Self::Output => "output schema",
+        }
+    }
+
+    /// Whether the catalogue finds anything wrong with a schema at this side: it will say so itself.
+    fn is_refused(self, schema: &str) -> bool {
+        let nothing = schema::nothing().to_string();
+        let trial = match self {
+            Self::Input => catalog::Tool::new("trial", Handle(0), schema),
+            Self::Output => catalog::Tool::new("trial", Handle(0), &nothing).with_output_schema(schema),
+        };
+        Catalog::builder().tool(trial).build().is_err()
+    }
+}
+
+impl Given {
+    fn compile(self, side: Side, report: &mut Report<'_>) -> Option<(String, Value, Option<Validator>)> {
+        let (text, value) = match self {
+            Self::Value(schema) => (schema.to_string(), schema),
+            Self::Text(text) => match serde_json::from_str(&text) {
+                Ok(schema) => (text, schema),
+                Err(error) => {
+                    report.add(side.rule(), format!("the {} given as text is not JSON: {error}", side.name()));
+                    return None;
+                }
+            },
+        };
+        let validator = match Validator::compile(&value) {
+            Ok(validator) => Some(validator),
+            // What both find is told once.
+            Err(_) if cfg!(feature = "validate") && side.is_refused(&text) => None,
+            Err(found) => {
+                found.into_iter().for_each(|why| report.add(side.rule(), format!("the {} {why}", side.name())));
+                None
+            }
+        };
+        Some((text, value, validator))
+    }
+}
