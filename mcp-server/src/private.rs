@@ -23,6 +23,11 @@ pub use describe::{
 };
 pub use read::{Members, Record, read_name, read_record};
 
+/// The attribute of methods that are tools.
+pub mod attributes {
+    pub use mcp_server_macros::tool;
+}
+
 /// A schema's name.
 pub type Name = std::borrow::Cow<'static, str>;
 

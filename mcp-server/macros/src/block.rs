@@ -1,7 +1,7 @@
 //! `#[tools]` on an `impl` block: its methods with `#[tool]` are tools, and the block stays what it was.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, FnArg, Generics, ImplItem, Receiver, ReceiverKind, Token, Type};
 
@@ -31,16 +31,12 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let methods = block.methods(&mut errors);
     let has_errors = !errors.is_empty();
     let set = if has_errors { block.broken() } else { block.working(&methods) };
-    let used = methods.iter().map(|method| {
-        // Left for the compiler to resolve, so that the import of `tool` counts as used.
-        let attribute = &method.attribute;
-        quote!(#[#attribute(__used)] const _: () = ();)
-    });
+    let used = block.used(&methods);
     let errors = errors.emit();
     quote! {
         #errors
         #block
-        #(#used)*
+        #used
         #set
     }
 }
@@ -169,6 +165,21 @@ impl Block {
         self.this.to_token_stream()
     }
 
+    /// Makes an import of `tool` count as used, though the methods' attributes are gone; and without one it is as good.
+    fn used(&self, methods: &[Method]) -> Option<TokenStream> {
+        let attribute = methods.iter().find_map(|method| method.attribute.get_ident())?;
+        let module = format_ident!("__tools_of_{}", types::name(&self.this)?);
+        Some(quote! {
+            #[allow(non_snake_case, unused_imports)]
+            mod #module {
+                use super::*;
+                use ::mcp_server::__private::attributes::*;
+                #[#attribute(__used)]
+                const _: () = ();
+            }
+        })
+    }
+
     fn parameters(&self) -> Vec<String> {
         self.generics.type_params().map(|parameter| parameter.ident.to_string()).collect()
     }
@@ -251,7 +262,7 @@ impl Block {
     }
 
     fn broken(&self) -> TokenStream {
-        if self.of_trait.is_some() {
+        if self.of_trait.is_some() || self.generics.lifetimes().next().is_some() {
             return TokenStream::new();
         }
         let this = &self.this;

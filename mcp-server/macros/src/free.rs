@@ -38,7 +38,8 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     function::check_result(&tool.result, &mut errors);
     let attrs = Attributes::of(std::mem::take(&mut function.attrs));
     let definition = definition(&function, &tool, &attrs);
-    let inner = inner(&function, &attrs);
+    // The compiler would tell of a result that borrows from nothing once more.
+    let inner = (!types::borrowed(&tool.result)).then(|| inner(&function, &attrs));
     let body = if errors.is_empty() { working(&tool, &attrs) } else { broken(&function, &tool) };
     let (cfg, errors) = (&attrs.both, errors.emit());
     quote! {
@@ -170,7 +171,9 @@ fn broken(function: &Function, tool: &ToolItem) -> TokenStream {
     let ident = &tool.ident;
     let sig = &function.sig;
     let nameless = |ty: &Type| types::mentions(ty, "impl") || types::mentions(ty, "_");
-    let has_pointer = sig.generics.params.is_empty()
+    let borrowed = types::borrowed(&tool.result);
+    let has_pointer = !borrowed
+        && sig.generics.params.is_empty()
         && sig.variadic.is_none()
         && !tool.parameters.types.iter().chain([&tool.result]).any(nameless);
     let deref = has_pointer.then(|| {

@@ -130,7 +130,7 @@ impl Parameters {
                                arguments as one struct, `Args(MyArgs { .. }): Args<MyArgs>`; if it is no argument, put \
                                `#[extract]` before it";
                 errors.at(pat, message);
-                Ident::new("_unnamed", proc_macro2::Span::call_site())
+                return Parameter::Extractor;
             }
         };
         let argument = Argument::new(&ident, ty, attrs, &argument::PARAMETER, errors);

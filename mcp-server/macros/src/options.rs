@@ -113,12 +113,17 @@ impl Options {
     }
 
     fn read_one(&mut self, input: ParseStream<'_>, place: &Place, errors: &mut Errors) -> syn::Result<()> {
-        let name = input.call(Ident::parse_any)?;
+        let Ok(name) = input.call(Ident::parse_any) else {
+            return Err(input.error(format!("expected the name of an option of `{}`", place.attribute)));
+        };
         let Some((canonical, kind)) = place.find(&name.to_string()) else {
             return Err(syn::Error::new(name.span(), place.unknown(&name.to_string())));
         };
         let value = if input.peek(Token![=]) {
             input.parse::<Token![=]>()?;
+            if input.is_empty() || input.peek(Token![,]) {
+                return Err(syn::Error::new(name.span(), format!("there is no value after `{name} =`")));
+            }
             if kind == Kind::Type { Value::Type(input.parse()?) } else { Value::Expr(input.parse()?) }
         } else if input.peek(token::Paren) {
             let words;

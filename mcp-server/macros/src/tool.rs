@@ -41,7 +41,6 @@ pub(crate) const TOOL: Place = Place {
         ("input", "it comes from the parameters"),
         ("input_schema", "it comes from the parameters; for one as data there is `Tool::input_schema`"),
         ("output_schema", "write `output = Type`; for one as data there is `Tool::output_schema`"),
-        ("scope", "a tool's visibility is decided by the server"),
         ("vis", "the tool is as visible as the function"),
     ],
 };
@@ -224,7 +223,9 @@ fn tags(options: &Options, errors: &mut Errors) -> Vec<(LitStr, TokenStream)> {
     let Some(words) = options.given("tags").and_then(|given| given.words()) else { return Vec::new() };
     let parse = |input: syn::parse::ParseStream<'_>| {
         Punctuated::<(Ident, Option<Expr>), Token![,]>::parse_terminated_with(input, |input| {
-            let name = input.call(Ident::parse_any)?;
+            let Ok(name) = input.call(Ident::parse_any) else {
+                return Err(input.error("a tag is a word, or a word and its value: `tags(admin, team = \"storage\")`"));
+            };
             let value = input.parse::<Option<Token![=]>>()?.map(|_| input.parse::<Expr>()).transpose()?;
             Ok((name, value))
         })
