@@ -57,6 +57,7 @@ mod serve;
 mod server;
 #[cfg(feature = "stdio")]
 mod stdio;
+pub mod testing;
 mod tool;
 mod tool_error;
 mod validate;
