@@ -82,7 +82,12 @@ pub use mcp_core::answer::{Annotations, Content, Icon, Link, Role, Theme, ToolAn
 pub use mcp_core::catalog::Defect;
 pub use mcp_core::policy::{Limits, Policy, Seal, Timing};
 pub use mcp_core::{Ability, Caller, Code, Fault, Level, Peer, Revision, Span};
-pub use mcp_server_macros::{Arguments, tool, tools};
+#[doc = include_str!("docs/arguments.md")]
+pub use mcp_server_macros::Arguments;
+#[doc = include_str!("docs/tool.md")]
+pub use mcp_server_macros::tool;
+#[doc = include_str!("docs/tools.md")]
+pub use mcp_server_macros::tools;
 pub use schemars;
 pub use serde_json::{Value, json};
 

@@ -98,7 +98,6 @@ fn of_struct(input: &DeriveInput, fields: &FieldsNamed, errors: &mut Errors) -> 
         description: text::documented(&input.attrs),
         arguments: &arguments,
         open: options.flag("open") == Some(true),
-        coerce: None,
     };
     record.expand()
 }

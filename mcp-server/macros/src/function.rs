@@ -4,7 +4,7 @@
 use proc_macro2::{Delimiter, Group, TokenStream};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, FnArg, Ident, Pat, PatType, ReturnType, Signature, Type, Visibility};
+use syn::{Attribute, FnArg, Pat, PatType, ReturnType, Signature, Type, Visibility};
 
 use crate::argument::{self, Argument};
 use crate::errors::Errors;

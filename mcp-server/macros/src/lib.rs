@@ -1,6 +1,8 @@
-//! The macros of `mcp-server`, which documents them: use them from there.
+//! The macros of `mcp-server`: `#[tool]`, `#[tools]` and `#[derive(Arguments)]`. Use them from there; their pages are there, too,
+//! where their examples compile.
 
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "a page has one author: what stood here would stand below it")]
 
 mod argument;
 mod block;
@@ -19,19 +21,16 @@ mod types;
 
 use proc_macro::TokenStream;
 
-/// Makes a tool of a function.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     free::expand(options.into(), item.into()).into()
 }
 
-/// Makes tools of the methods of an `impl` block.
 #[proc_macro_attribute]
 pub fn tools(options: TokenStream, item: TokenStream) -> TokenStream {
     block::expand(options.into(), item.into()).into()
 }
 
-/// Makes arguments of a struct or an enum.
 #[proc_macro_derive(Arguments, attributes(arg, serde, schemars))]
 pub fn arguments(item: TokenStream) -> TokenStream {
     derive::expand(item.into()).into()

@@ -19,8 +19,6 @@ pub(crate) struct Record<'a> {
     pub(crate) arguments: &'a [Argument],
     /// Whether members of other names are let through.
     pub(crate) open: bool,
-    /// For those that do not say it themselves: whether texts are read as what they spell.
-    pub(crate) coerce: Option<bool>,
 }
 
 impl Record<'_> {
@@ -230,7 +228,7 @@ impl Record<'_> {
                 _ => continue,
             });
         }
-        if let Some(coerce) = options.flag("coerce").or(self.coerce) {
+        if let Some(coerce) = options.flag("coerce") {
             calls.extend(quote!(.coerce(#coerce)));
         }
         quote!(<#ty as __mcp::Argument>::property(&mut __object, #name)#calls;)

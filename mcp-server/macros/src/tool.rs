@@ -116,7 +116,6 @@ impl ToolItem {
             description: None,
             arguments,
             open,
-            coerce: self.options.flag("coerce"),
         };
         let impls = record.expand();
         let definition = quote! {
@@ -182,7 +181,7 @@ impl ToolItem {
             let method = Ident::new(option, Span::mixed_site());
             calls.extend(match (option, value) {
                 ("title", Some(value)) => quote!(.title(__mcp::text(#value))),
-                ("read_only" | "destructive" | "idempotent" | "open_world", _) => {
+                ("read_only" | "destructive" | "idempotent" | "open_world" | "coerce", _) => {
                     let hint = given.as_bool();
                     quote!(.#method(#hint))
                 }

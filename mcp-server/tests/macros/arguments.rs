@@ -76,7 +76,8 @@ async fn each_rule_is_published() {
     for (name, property) in wanted.as_object().unwrap() {
         assert_eq!(properties[name], *property, "{name}");
     }
-    assert_eq!(properties.as_object().unwrap().len(), wanted.as_object().unwrap().len());
+    let order = |object: &Value| object.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(order(&properties), order(&wanted));
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Arguments, serde::Serialize)]
@@ -496,4 +497,108 @@ async fn a_function_checks_what_no_schema_tells() {
     let mut client = Client::of(Server::new("test", "1").tool(checked));
     let response = client.call("checked", json!({"even": 2, "upper": "A", "list": [], "empty": ""})).await;
     assert_eq!(text(&response), r#"2 Some("A") [] "#);
+    let response = client.call("checked", json!({"even": 2, "list": [], "empty": "", "upper": null})).await;
+    assert_eq!(text(&response), "2 None [] ");
+    let refused = client.call("checked", json!({"even": 3, "upper": "a", "list": [], "empty": "x"})).await;
+    assert_eq!(
+        text(&refused),
+        "Invalid arguments for tool `checked`:\n- `even`: fails the check `is_even`\n- `upper`: \"a\" is not in upper case\n\
+         - `empty`: fails the check `is_empty`"
+    );
+    // Nothing of it is published.
+    let published = client.listed("checked").await["inputSchema"]["properties"]["empty"].clone();
+    assert_eq!(published, json!({"type": "string"}));
+}
+
+#[derive(Debug, Arguments)]
+#[expect(dead_code, reason = "read by `Debug`")]
+struct Guest {
+    #[arg(min_length = 2)]
+    name: String,
+    #[arg(min = LEAST, max = 120, default = 30)]
+    age: u8,
+    #[arg(validate = is_upper, one_of = ["A", "b"])]
+    room: Option<String>,
+}
+
+/// Books rooms.
+#[tool]
+fn rooms(
+    #[arg(min_items = 1, max_items = 2)] guests: Vec<Guest>,
+    #[arg(default = Color::Red)] color: Color,
+    #[arg(default = 1.5, min = 1)] factor: f64,
+    rest: Option<Rest>,
+) -> String {
+    format!("{guests:?} {color:?} {factor} {rest:?}")
+}
+
+#[tokio::test]
+async fn what_is_published_is_enforced_at_every_depth_and_all_at_once_tool_9() {
+    let mut client = Client::of(Server::new("test", "1").tool(rooms));
+    let accepted = json!({"guests": [{"name": "Ada", "room": "A"}], "rest": {"x": 1}});
+    assert_eq!(
+        text(&client.call("rooms", accepted).await),
+        r#"[Guest { name: "Ada", age: 30, room: Some("A") }] Red 1.5 Some(Rest { known: None, others: {"x": 1} })"#
+    );
+    let guests = json!([{"name": "A", "age": 17}, {"room": "c", "nmae": "B"}, {"name": "Cid", "room": "b"}]);
+    let refused =
+        client.call("rooms", json!({"guests": guests, "color": "Blue", "factor": 0.5, "rest": {"x": "1"}})).await;
+    assert_eq!(refused["result"]["isError"], true);
+    let told: BTreeSet<&str> = text(&refused).lines().skip(1).collect();
+    let wanted = [
+        "- `guests`: must have at most 2 items, has 3",
+        "- `guests[0].name`: must have at least 2 characters, has 1",
+        "- `guests[0].age`: must be at least 18, is 17",
+        "- `guests[1].name`: is required, and missing",
+        "- `guests[1].nmae`: is not a known parameter (did you mean `name`?)",
+        "- `guests[1].room`: expected one of \"A\", \"b\", got \"c\"",
+        "- `guests[2].room`: \"b\" is not in upper case",
+        "- `color`: expected one of \"Red\", \"dark green\", got \"Blue\"",
+        "- `factor`: must be at least 1, is 0.5",
+        "- `rest.x`: expected an integer, got a string",
+    ];
+    assert_eq!(told, BTreeSet::from(wanted));
+}
+
+#[tokio::test]
+async fn null_stands_for_the_default_over_the_wire() {
+    let mut client = Client::of(Server::new("test", "1").tool(rooms));
+    let nulls =
+        json!({"guests": [{"name": "Ada", "age": null, "room": null}], "color": null, "factor": null, "rest": null});
+    assert_eq!(
+        text(&client.call("rooms", nulls).await),
+        r#"[Guest { name: "Ada", age: 30, room: None }] Red 1.5 None"#
+    );
+}
+
+/// Spelled out.
+#[tool]
+fn spelled(#[arg(coerce)] number: u8, exact: Option<u8>, #[arg(coerce)] line: Option<Vec<bool>>) -> String {
+    format!("{number} {exact:?} {line:?}")
+}
+
+/// All of it.
+#[tool(coerce)]
+fn spelled_all(number: u8, #[arg(coerce = false)] exact: Option<u8>) -> String {
+    format!("{number} {exact:?}")
+}
+
+/// None of it, whatever the server says.
+#[tool(coerce = false)]
+fn spelled_none(Args(open): Args<Open>) -> u8 {
+    open.known
+}
+
+#[tokio::test]
+async fn texts_are_taken_for_what_they_spell_where_it_is_said() {
+    let server = || Server::new("test", "1").tool(spelled).tool(spelled_all).tool(spelled_none);
+    let mut client = Client::of(server());
+    let response = client.call("spelled", json!({"number": "12", "line": ["true", "0"]})).await;
+    assert_eq!(text(&response), "12 None Some([true, false])");
+    assert_eq!(client.call("spelled", json!({"number": 1, "exact": "1"})).await["result"]["isError"], true);
+    assert_eq!(text(&client.call("spelled_all", json!({"number": "3"})).await), "3 None");
+    assert_eq!(client.call("spelled_all", json!({"number": 1, "exact": "1"})).await["result"]["isError"], true);
+    let mut client = Client::of(server().coerce(true));
+    assert_eq!(text(&client.call("spelled", json!({"number": 1, "exact": "1"})).await), "1 Some(1) None");
+    assert_eq!(client.call("spelled_none", json!({"known": "1"})).await["result"]["isError"], true);
 }
