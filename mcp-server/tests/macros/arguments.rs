@@ -455,6 +455,12 @@ mod clash {
     pub(super) fn object(value2: u8) -> u8 {
         value2
     }
+
+    /// Has a name that derives write.
+    #[tool]
+    pub(super) fn f(formatter: u8) -> u8 {
+        formatter
+    }
 }
 
 #[test]
@@ -464,7 +470,7 @@ fn names_of_an_author_do_not_clash_with_those_of_the_macros() {
     let clash: Clash = from_str(sent).unwrap();
     assert_eq!((clash.index.a, clash.members.d, clash.A, clash.r#type), (1, 2, 3, 9));
     let sum = clash::value(A { a: 1 }, 1, D { d: 1 }, 1, 1, 1, 1, 1, 1);
-    assert_eq!(sum + clash::object(1), 10);
+    assert_eq!(sum + clash::object(1) + clash::f(1), 11);
 }
 
 fn is_even(number: &u8) -> bool {
