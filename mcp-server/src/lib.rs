@@ -1,20 +1,17 @@
 //! Model Context Protocol servers in a few lines.
 //!
 //! ```no_run
-//! use mcp_server::{Server, Tool};
-//! use schemars::JsonSchema;
-//! use serde::Deserialize;
+//! use mcp_server::{Server, tool};
 //!
-//! #[derive(Deserialize, JsonSchema)]
-//! struct Hello {
-//!     /// Person's name
-//!     name: String,
+//! /// Say hello.
+//! #[tool]
+//! async fn hello(#[arg(desc = "Person's name")] name: String) -> String {
+//!     format!("Hello, {name}!")
 //! }
 //!
 //! # #[cfg(feature = "http")]
 //! #[tokio::main]
 //! async fn main() -> mcp_server::Result<()> {
-//!     let hello = Tool::new("hello").description("Say hello.").run(async |args: Hello| format!("Hello, {}!", args.name));
 //!     Server::new("my-app", "1.0.0").tool(hello).serve_http("127.0.0.1:8000").await
 //! }
 //! # #[cfg(not(feature = "http"))]
@@ -23,13 +20,34 @@
 //!
 //! One server speaks all five revisions of the protocol, over Streamable HTTP and stdio.
 //!
-//! - [`Server`] collects, checks and serves; [`App`] is what it builds, a [`Handler`](mcp_core::drive::Handler) for any
-//!   adapter of `mcp-core`.
-//! - [`Tool`] is a name, what clients see, and code. Its arguments are a type, and the schema is derived from it; or a schema
-//!   as data.
-//! - [`Ctx`] reports progress, logs to the client, and knows who asks.
-//! - [`Json`] returns a structured result; [`ToolError`] tells what a model may read of an error, and has the two rules
-//!   of that side by side.
+//! # Tools, in three equal ways
+//!
+//! - [`#[tool]`](macro@tool) makes a tool of a function, [`#[tools]`](macro@tools) of the methods of a value.
+//! - [`Tool`] is the builder: a name, what clients see, and a closure. Its arguments are a type, or [`Param`]s.
+//! - [`Tool::from_value`] takes a definition as JSON; [`Tool::input_schema`] a schema alone.
+//!
+//! The macros write what the builder could say, so all three can do the same, and [`App::add_tool`] takes any of them while the
+//! server serves.
+//!
+//! # What a tool takes
+//!
+//! Its arguments, and before them what it needs:
+//!
+//! - [`Arguments`](derive@Arguments) are read, checked and described by their type: required and optional ones, defaults, bounds,
+//!   patterns, checks of your own, at any depth. What is published is what is enforced, and a call that breaks it is told
+//!   everything that is wrong at once.
+//! - [`State`] is shared by all calls; [`Ctx`] is all that is known of one; [`Caller`], [`Progress`], [`Log`] and [`Cancelled`] are
+//!   parts of it. [`Extract`] is for one of your own.
+//!
+//! # What it returns
+//!
+//! [`IntoAnswer`] lists it: text, numbers, [`Content`], and [`Json`] for a structured result. [`ToolError`] tells what a model may read
+//! of an error, and what stays in the log.
+//!
+//! # Serving, and testing
+//!
+//! [`Server`] collects and checks; everything that is wrong is said by [`Server::build`], at once. [`App`] serves over HTTP and stdio, is
+//! a tower service, and a [`Handler`](mcp_core::drive::Handler) for any adapter of `mcp-core`. [`testing`] has a client in memory.
 //!
 //! Logs go to `tracing`. The library installs no subscriber, so nothing is printed until you do: with the crate
 //! `tracing-subscriber` it is `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. What a message says is never
