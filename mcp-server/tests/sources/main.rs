@@ -5,4 +5,4 @@
 mod common;
 mod conduit;
 mod nexus;
-//mod raxol;
+mod raxol;
