@@ -38,7 +38,11 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Arguments for T {
 
     fn read(given: &Given) -> Result<Self, serde_json::Error> {
         match given {
-            Given::AsSent(sent) => serde_json::from_slice(sent),
+            // Looked at once: read as bytes, each text in it would be.
+            Given::AsSent(sent) => match std::str::from_utf8(sent) {
+                Ok(text) => serde_json::from_str(text),
+                Err(_) => serde_json::from_slice(sent),
+            },
             Given::Changed(value) => T::deserialize(value),
         }
     }

@@ -31,7 +31,10 @@ use self::walk::Walk;
 use crate::schema::{self, Check};
 use crate::validate::Validator;
 
-pub(crate) use self::words::{clean, kind, step, without_place};
+pub(crate) use self::unique::twice;
+#[cfg(feature = "validate")]
+pub(crate) use self::words::step;
+pub(crate) use self::words::{clean, kind, nearest, without_place};
 
 /// Violations listed in one answer: a model corrects a dozen, and 10,000 wrong items need not be named.
 const LISTED: usize = 32;
@@ -75,13 +78,24 @@ pub(crate) struct Options {
     pub(crate) whole: bool,
 }
 
+/// What decides whether arguments fit.
+#[derive(Debug)]
+enum Enforced {
+    ByTree,
+    /// A schema that was given as data, which may have keywords that no tree knows. The tree settles what is sent, and if it
+    /// is `whole`, tells what is wrong.
+    By {
+        validator: Validator,
+        whole: bool,
+    },
+}
+
 /// The schema of a tool's arguments, compiled.
 #[derive(Debug)]
 pub(crate) struct Rules {
     tree: Tree,
     options: Options,
-    /// What enforces a schema that was given as data. The tree then only settles what is sent.
-    given: Option<Validator>,
+    enforced: Enforced,
     /// Whether nothing but an empty object fits.
     nothing: bool,
 }
@@ -99,19 +113,20 @@ impl Rules {
             return Err(faults);
         }
         let options = Options { defaults: options.defaults && !defaults.is_empty(), ..options };
-        Ok(Self { tree, options, given: None, nothing: schema::is_nothing(schema) })
+        Ok(Self { tree, options, enforced: Enforced::ByTree, nothing: schema::is_nothing(schema) })
     }
 
     /// Of a tool that takes no arguments.
     pub(crate) fn nothing() -> Self {
         let compile::Compiled { tree, .. } = compile::compile(&schema::nothing(), &[]);
-        Self { tree, options: Options::default(), given: None, nothing: true }
+        Self { tree, options: Options::default(), enforced: Enforced::ByTree, nothing: true }
     }
 
     /// For a schema that was given as data: `validator` enforces it. Coercion, defaults and nulls follow what it says of
     /// its properties, at any depth, outside alternatives.
     pub(crate) fn given(schema: &Value, validator: Validator, options: Options) -> Self {
-        Self { tree: compile::compile(schema, &[]).tree, options, given: Some(validator), nothing: false }
+        let compile::Compiled { tree, faults, .. } = compile::compile(schema, &[]);
+        Self { tree, options, enforced: Enforced::By { validator, whole: faults.is_empty() }, nothing: false }
     }
 
     /// Judges the JSON text of the arguments. Bounded: in time by its length, but for alternatives within alternatives, and
@@ -120,26 +135,23 @@ impl Rules {
         if self.nothing && sent == b"{}" {
             return Judged::AsSent;
         }
-        let needs_value = self.options.whole || self.given.is_some();
-        if !needs_value && !self.options.defaults && stream::fits(&self.tree, sent) {
+        let Options { coerce, defaults, whole } = self.options;
+        let by_tree = matches!(self.enforced, Enforced::ByTree);
+        if by_tree && !whole && !defaults && stream::fits(&self.tree, sent) {
             return Judged::AsSent;
         }
         let mut value: Value = match serde_json::from_slice(sent) {
             Ok(value) => value,
             Err(error) => return Judged::Broken(vec![unreadable(sent, &error)]),
         };
-        let twice = unique::twice(sent, &value);
+        let twice = twice(sent, &value);
         if !twice.is_empty() {
             return Judged::Broken(twice);
         }
-        let Options { coerce, defaults, whole } = self.options;
         let steps = STEPS + STEPS_PER_BYTE * sent.len();
-        let settling = Settling { coerce, defaults, whole: self.given.is_none() };
+        let settling = Settling { coerce, defaults, whole: by_tree };
         let settled = normal::settle(&self.tree, self.tree.root, settling, steps, &mut value);
-        let found = match &self.given {
-            Some(validator) => validator.violations(&value),
-            None => Walk::new(&self.tree, steps).violations(self.tree.root, &value),
-        };
+        let found = self.broken(&value, steps);
         match settled {
             _ if !found.is_empty() => Judged::Broken(found),
             Settled::Spent => Judged::Broken(vec![Violation {
@@ -148,6 +160,18 @@ impl Rules {
             }]),
             Settled::AsItWas if !whole => Judged::AsSent,
             _ => Judged::Changed(value),
+        }
+    }
+
+    fn broken(&self, value: &Value, steps: usize) -> Vec<Violation> {
+        let by_tree = || Walk::new(&self.tree, steps).violations(self.tree.root, value);
+        match &self.enforced {
+            Enforced::ByTree => by_tree(),
+            Enforced::By { validator, .. } if validator.is_valid(value) => Vec::new(),
+            Enforced::By { validator, whole } => {
+                let found = if *whole { by_tree() } else { Vec::new() };
+                if found.is_empty() { validator.violations(value) } else { found }
+            }
         }
     }
 }

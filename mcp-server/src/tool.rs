@@ -1,5 +1,6 @@
 //! A tool: what clients see of it, and the code that runs.
 
+mod define;
 mod schemas;
 
 use std::fmt;
@@ -59,6 +60,8 @@ pub struct Tool {
     place: &'static Location<'static>,
     /// What was wrong with what it was told, by rule.
     wrong: Vec<(&'static str, Box<str>)>,
+    /// Why there is nothing of it: its definition cannot be read.
+    unreadable: Option<Box<str>>,
 }
 
 /// The code, what it cannot do without, and the schemas that its types imply.
@@ -92,6 +95,7 @@ impl Tool {
             run: None,
             place: Location::caller(),
             wrong: Vec::new(),
+            unreadable: None,
         }
     }
 
@@ -325,8 +329,12 @@ impl Tool {
         }
         let name = self.name.clone();
         let mut report = Report { tool: &name, defects };
+        let place = self.place;
+        if let Some(why) = self.unreadable {
+            report.add("TOOL-3", format!("the tool made at {place} cannot be read: {why}"));
+            return None;
+        }
         if unnamed {
-            let place = self.place;
             report.add(
                 "TOOL-5",
                 format!("the tool made at {place} has no name: give it one, as in `Tool::new(\"search\")`"),

@@ -17,9 +17,18 @@ mod with {
     use super::{Value, Violation};
     use crate::check;
 
+    /// Bytes of a compiled pattern, and of what is kept of it while it is looked for: a peer's text meets it.
+    const PATTERN: usize = 1 << 20;
+    /// Values within one another up to which each violation is told, where a schema has alternatives: the errors of all of
+    /// them are collected at each level, which multiplies.
+    const DEEP: usize = 6;
+
     /// A compiled schema.
     #[derive(Debug)]
-    pub(crate) struct Validator(jsonschema::Validator);
+    pub(crate) struct Validator {
+        schema: jsonschema::Validator,
+        has_alternatives: bool,
+    }
 
     impl Validator {
         /// Everything that is wrong with the schema, each with its place: clauses that follow its name.
@@ -27,9 +36,11 @@ mod with {
             let compiled = jsonschema::options()
                 .offline()
                 // A peer's text meets these patterns: an engine that backtracks would let it choose how long that takes.
-                .with_pattern_options(PatternOptions::regex())
+                .with_pattern_options(PatternOptions::regex().size_limit(PATTERN).dfa_size_limit(PATTERN))
                 .build(schema);
-            compiled.map(Self).map_err(|first| {
+            let text = schema.to_string();
+            let has_alternatives = ["\"anyOf\"", "\"oneOf\""].iter().any(|keyword| text.contains(keyword));
+            compiled.map(|schema| Self { schema, has_alternatives }).map_err(|first| {
                 // The compiler stops at the first; what the schema's own schema tells is all of it.
                 let found: Vec<String> = match jsonschema::meta::validator_for(schema) {
                     Ok(rules) => rules.iter_errors(schema).map(|error| misplaced(&error)).collect(),
@@ -39,11 +50,28 @@ mod with {
             })
         }
 
+        /// In time in proportion to the value: what was found once of a schema that leads to itself is remembered.
+        pub(crate) fn is_valid(&self, value: &Value) -> bool {
+            self.schema.is_valid(value)
+        }
+
         pub(crate) fn violations(&self, value: &Value) -> Vec<Violation> {
-            if self.0.is_valid(value) {
+            if self.is_valid(value) {
                 return Vec::new();
             }
-            self.0.iter_errors(value).take(check::KEPT).flat_map(|error| told(&error, value)).collect()
+            if self.has_alternatives && is_deeper(value, DEEP) {
+                let fault = "does not fit the schema, which has too many alternatives within one another to tell where";
+                return vec![Violation { path: String::new(), fault: fault.into() }];
+            }
+            self.schema.iter_errors(value).take(check::KEPT).flat_map(|error| told(&error, value)).collect()
+        }
+    }
+
+    fn is_deeper(value: &Value, than: usize) -> bool {
+        match value {
+            Value::Array(items) => than == 0 || items.iter().any(|item| is_deeper(item, than - 1)),
+            Value::Object(members) => than == 0 || members.values().any(|member| is_deeper(member, than - 1)),
+            _ => false,
         }
     }
 
@@ -106,6 +134,10 @@ mod without {
             let why = "is given as data, which needs the feature `validate` of `mcp-server` to enforce it: turn it on, or take \
                        and return types that derive `schemars::JsonSchema`";
             Err(vec![why.into()])
+        }
+
+        pub(crate) fn is_valid(&self, _: &Value) -> bool {
+            match *self {}
         }
 
         pub(crate) fn violations(&self, _: &Value) -> Vec<Violation> {

@@ -221,6 +221,7 @@ async fn every_bound_that_is_published_is_enforced_tool_9() {
         [
             "- `age`: must be at least 18, is 17",
             "- `name`: must have at least 2 characters, has 1",
+            "- `name`: must match the pattern `^[a-z]+$`, is \"A\"",
             "- `tags[0]`: must have at most 3 characters, has 4",
             "- `tags`: must have at most 2 items, has 3",
             "- `size`: must be at most 255, is 256",

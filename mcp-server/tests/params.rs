@@ -114,6 +114,7 @@ async fn everything_that_is_wrong_is_told_at_once_at_any_depth_tool_9() {
         told(&client.call("echo", sent).await),
         [
             "`customer`: must have at most 8 characters, has 12",
+            "`customer`: must match the pattern `^[a-z0-9-]+$`, is \"No One Knows\"",
             "`budget`: expected a number, got a string",
             "`gift`: expected a boolean, got an integer",
             "`address.city`: is required, and missing",

@@ -173,36 +173,38 @@ impl<'a> Normal<'a> {
         }
     }
 
-    /// What it becomes in the first form that it then fits: as it is, if it can, before a text is taken for a number.
+    /// What it becomes in the first form that it fits: as it is, if it can, before a text is taken for a number.
     fn union(&mut self, union: &'a Union, value: &mut Value, coerce: bool) {
-        if let (Some(tag), Value::Object(members)) = (&union.tag, &*value) {
-            let said = members.get(&*tag.name);
-            let named = said.and_then(|said| tag.values.iter().position(|value| same(value, said)));
-            if let Some(index) = named {
-                self.value(union.forms[index], value, coerce);
-            }
-            return;
+        if let Some(form) = self.form_of(union, value) {
+            return self.value(form, value, coerce && union.tag.is_some());
         }
-        let passes = if coerce { [Some(false), Some(true)] } else { [Some(false), None] };
-        for (pass, &form) in
-            passes.into_iter().flatten().flat_map(|pass| union.forms.iter().map(move |form| (pass, form)))
-        {
+        for &form in union.forms.iter().filter(|_| coerce) {
             // Each trial has a copy of its own.
             self.spend(weight(value));
             if self.steps == 0 {
                 return;
             }
             let mut trial = value.clone();
-            let before = std::mem::take(&mut self.changed);
-            self.value(form, &mut trial, pass);
-            let changed = std::mem::replace(&mut self.changed, before);
+            let before = self.changed;
+            self.value(form, &mut trial, true);
             if self.fits(form, &trial) {
-                if changed {
-                    self.put(value, trial);
-                }
+                *value = trial;
                 return;
             }
+            self.changed = before;
         }
+    }
+
+    /// The form that is meant by a value as it is.
+    fn form_of(&mut self, union: &'a Union, value: &Value) -> Option<Id> {
+        if let (Some(tag), Value::Object(members)) = (&union.tag, value) {
+            let said = members.get(&*tag.name)?;
+            return tag.values.iter().position(|value| same(value, said)).map(|index| union.forms[index]);
+        }
+        let mut walk = Walk::new(self.tree, self.steps);
+        let form = union.forms.iter().copied().find(|form| walk.fits(*form, value));
+        self.steps = if walk.is_spent() { 0 } else { walk.steps() };
+        form
     }
 
     fn fits(&mut self, id: Id, value: &Value) -> bool {

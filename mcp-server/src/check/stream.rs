@@ -13,7 +13,9 @@ use super::number::Num;
 
 /// Whether the text is known to fit as it is.
 pub(super) fn fits(tree: &Tree, sent: &[u8]) -> bool {
-    let mut reader = serde_json::Deserializer::from_slice(sent);
+    // Looked at once: read as bytes, each text would be.
+    let Ok(sent) = std::str::from_utf8(sent) else { return false };
+    let mut reader = serde_json::Deserializer::from_str(sent);
     Look { tree, node: tree.get(tree.root) }.deserialize(&mut reader).is_ok() && reader.end().is_ok()
 }
 

@@ -70,7 +70,7 @@ fn hash(value: &Value, hasher: &mut impl Hasher, key: &RandomState) {
 /// The members that a text names twice in one object. Two readers might take different ones, so none may be taken.
 ///
 /// `value` is what was read of it: if it has as many members as the text, there are none.
-pub(super) fn twice(sent: &[u8], value: &Value) -> Vec<Violation> {
+pub(crate) fn twice(sent: &[u8], value: &Value) -> Vec<Violation> {
     let mut count = 0;
     let mut reader = serde_json::Deserializer::from_slice(sent);
     if Count(&mut count).deserialize(&mut reader).is_ok() && count == members(value) {

@@ -1,6 +1,8 @@
 //! A value against a schema: whether it fits, or everything in which it does not.
 
 use std::any::Any;
+use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::{Map, Value};
@@ -15,20 +17,41 @@ use super::{KEPT, LETTERS, Violation};
 
 /// Schemas within one another: more than the values within one another that are read, each with several.
 const DEPTH: usize = 400;
+/// Scores that are kept: enough for values within one another, and no second copy of a large list.
+const SCORES: usize = 4096;
+/// Violations up to which it is told which of several forms is the nearest.
+const NEAR: usize = 8;
+
+/// Bytes of a text that is too long or too short up to which it is told whether its pattern is broken, too.
+const SEARCHED: usize = 1000;
 
 /// One look at one value.
 pub(super) struct Walk<'a> {
     tree: &'a Tree,
     path: Vec<Step<'a>>,
-    found: Vec<Violation>,
-    /// Stops at so many of them.
-    limit: usize,
-    /// Whether it only matters that there is one.
-    quiet: bool,
+    mode: Mode,
+    /// Of each form that was tried on a list or an object, by the place of that in memory: without them, alternatives within
+    /// alternatives would be looked at again and again.
+    scores: HashMap<(Id, usize, usize), Score>,
     steps: usize,
     depth: usize,
     /// Whether steps or depth were too few, so that nothing is known of what was not looked at.
     spent: bool,
+}
+
+enum Mode {
+    /// Every violation is told.
+    Tell(Vec<Violation>),
+    /// They are counted, up to `most`; `at` is the length of the path of what they are counted for.
+    Count { most: usize, at: usize, score: Score },
+}
+
+/// How well a value fits.
+#[derive(Clone, Copy, Default)]
+struct Score {
+    /// Whether the value as a whole is wrong, and not only something in it.
+    as_a_whole: bool,
+    count: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -40,29 +63,25 @@ enum Step<'a> {
 impl<'a> Walk<'a> {
     /// `steps` are schemas and members that are looked at, at most.
     pub(super) fn new(tree: &'a Tree, steps: usize) -> Self {
-        Self { tree, path: Vec::new(), found: Vec::new(), limit: KEPT, quiet: false, steps, depth: DEPTH, spent: false }
+        let mode = Mode::Tell(Vec::new());
+        Self { tree, path: Vec::new(), mode, scores: HashMap::new(), steps, depth: DEPTH, spent: false }
     }
 
     /// Everything in which the value breaks the schema, in the order of the schema. Nothing only if it is known to fit.
     pub(super) fn violations(mut self, id: Id, value: &'a Value) -> Vec<Violation> {
         self.apply(id, value);
-        if self.spent && self.found.is_empty() {
+        if self.spent && self.count() == 0 {
             self.say(|| "is too large, or has too many alternatives within one another, to be checked".into());
         }
-        self.found
+        match self.mode {
+            Mode::Tell(found) => found,
+            Mode::Count { .. } => Vec::new(),
+        }
     }
 
     /// Whether the value fits; no if steps or depth were too few to tell.
     pub(super) fn fits(&mut self, id: Id, value: &'a Value) -> bool {
-        let (limit, quiet, kept) = (self.limit, self.quiet, self.found.len());
-        self.limit = kept + 1;
-        self.quiet = true;
-        self.apply(id, value);
-        let fits = self.found.len() == kept && !self.spent;
-        self.found.truncate(kept);
-        self.limit = limit;
-        self.quiet = quiet;
-        fits
+        self.score(id, value, 1).count == 0 && !self.spent
     }
 
     pub(super) const fn is_spent(&self) -> bool {
@@ -71,6 +90,60 @@ impl<'a> Walk<'a> {
 
     pub(super) const fn steps(&self) -> usize {
         self.steps
+    }
+
+    fn score(&mut self, id: Id, value: &'a Value, most: usize) -> Score {
+        let key = (id, std::ptr::from_ref(value) as usize, most);
+        if let Some(score) = self.scores.get(&key) {
+            return *score;
+        }
+        let counting = Mode::Count { most, at: self.path.len(), score: Score::default() };
+        let before = std::mem::replace(&mut self.mode, counting);
+        self.apply(id, value);
+        let score = match std::mem::replace(&mut self.mode, before) {
+            Mode::Count { score, .. } => score,
+            Mode::Tell(_) => Score::default(),
+        };
+        // A scalar is looked at faster than remembered.
+        let is_large = value.as_array().is_some_and(|items| !items.is_empty()) || value.is_object();
+        if is_large && !self.spent && self.scores.len() < SCORES {
+            self.scores.insert(key, score);
+        }
+        score
+    }
+
+    /// How many violations there are so far.
+    const fn count(&self) -> usize {
+        match &self.mode {
+            Mode::Tell(found) => found.len(),
+            Mode::Count { score, .. } => score.count,
+        }
+    }
+
+    const fn has_enough(&self) -> bool {
+        match &self.mode {
+            Mode::Tell(found) => found.len() >= KEPT,
+            Mode::Count { most, score, .. } => score.count >= *most,
+        }
+    }
+
+    fn say(&mut self, fault: impl FnOnce() -> String) {
+        if !self.has_enough() {
+            let path = matches!(self.mode, Mode::Tell(_)).then(|| self.path());
+            match (&mut self.mode, path) {
+                (Mode::Tell(found), Some(path)) => found.push(Violation { path, fault: fault() }),
+                _ => self.add(Score { as_a_whole: true, count: 1 }),
+            }
+        }
+    }
+
+    /// Counts what is wrong with the value at hand.
+    fn add(&mut self, more: Score) {
+        let here = self.path.len();
+        if let Mode::Count { at, score, .. } = &mut self.mode {
+            score.as_a_whole |= more.as_a_whole && *at == here;
+            score.count += more.count;
+        }
     }
 
     fn apply(&mut self, id: Id, value: &'a Value) {
@@ -92,7 +165,7 @@ impl<'a> Walk<'a> {
     }
 
     fn rule(&mut self, rule: &'a Rule, value: &'a Value) {
-        let before = self.found.len();
+        let before = self.count();
         // One wrong kind explains everything else that would be said of the value.
         if !rule.kinds.meets(Kinds::of(value)) {
             return self.say(|| wrong_kind(rule.kinds, value));
@@ -120,16 +193,18 @@ impl<'a> Walk<'a> {
         for more in &rule.more {
             self.more(more, value);
         }
-        if let Some(check) = &rule.check {
-            // It is the author's, and may take for granted what the rest of the schema says.
-            if self.found.len() == before && !self.spent && !value.is_null() {
-                self.custom(check, value);
-            }
+        // It is the author's, and may take for granted what the rest of the schema says.
+        if let Some(check) = &rule.check
+            && self.count() == before
+            && !self.spent
+            && !value.is_null()
+        {
+            self.custom(check, value);
         }
     }
 
     fn goes_on(&mut self) -> bool {
-        self.affords(1) && self.found.len() < self.limit
+        self.affords(1) && !self.has_enough()
     }
 
     fn affords(&mut self, steps: usize) -> bool {
@@ -138,13 +213,6 @@ impl<'a> Walk<'a> {
             None => self.spent = true,
         }
         !self.spent
-    }
-
-    fn say(&mut self, fault: impl FnOnce() -> String) {
-        if self.found.len() < self.limit {
-            let (path, fault) = if self.quiet { Default::default() } else { (self.path(), fault()) };
-            self.found.push(Violation { path, fault });
-        }
     }
 
     fn path(&self) -> String {
@@ -170,7 +238,9 @@ impl<'a> Walk<'a> {
         }
         let length = text.chars().count();
         self.size(rules.size, length, "character");
-        if let Some(pattern) = rules.pattern.as_ref().filter(|_| rules.size.fits(length)) {
+        if let Some(pattern) = &rules.pattern
+            && (rules.size.fits(length) || (text.len() <= SEARCHED && !pattern.regex.is_match(text)))
+        {
             self.say(|| format!("must match the pattern `{}`, is {}", pattern.source, quote(&text.into())));
         }
     }
@@ -197,10 +267,20 @@ impl<'a> Walk<'a> {
     }
 
     fn object(&mut self, object: &'a Object, members: &'a Map<String, Value>, value: &'a Value) {
+        // Who only counts is mostly told by the names alone which form is not meant.
+        if matches!(self.mode, Mode::Count { .. }) {
+            let missing = object.properties.iter().filter(|property| property.required);
+            for property in missing.filter(|property| !members.contains_key(&*property.name)) {
+                self.missing(&property.name);
+            }
+            if self.has_enough() {
+                return;
+            }
+        }
         for property in &object.properties {
             let name: &'a str = &property.name;
             match members.get(name) {
-                None if property.required => self.missing(name),
+                None if property.required && matches!(self.mode, Mode::Tell(_)) => self.missing(name),
                 None => {}
                 // What may be left out may be null.
                 Some(Value::Null) if !property.required => {}
@@ -250,10 +330,11 @@ impl<'a> Walk<'a> {
         if let Some(id) = object.names {
             let name_of = Value::from(name);
             let mut walk = Walk::new(self.tree, self.steps);
-            walk.limit = 1;
             walk.apply(id, &name_of);
             (self.steps, self.spent) = (walk.steps, self.spent || walk.spent);
-            if let Some(Violation { fault, .. }) = walk.found.pop() {
+            if let Mode::Tell(found) = walk.mode
+                && let Some(Violation { fault, .. }) = found.into_iter().next()
+            {
                 self.at_member(name, |walk| walk.say(|| format!("its name {fault}")));
             }
         }
@@ -325,29 +406,21 @@ impl<'a> Walk<'a> {
     }
 
     fn nearest(&mut self, forms: &'a [Id], value: &'a Value) {
-        if self.quiet {
-            return self.say(String::new);
-        }
-        let start = self.found.len();
-        let here = self.path();
-        let mut nearest: Option<((bool, usize), Vec<Violation>)> = None;
-        for &form in forms {
-            self.apply(form, value);
-            let broken = self.found.split_off(start);
-            let as_a_whole = broken.iter().any(|violation| violation.path == here);
-            let rank = (as_a_whole, broken.len());
-            if !broken.is_empty() && nearest.as_ref().is_none_or(|(best, _)| rank < *best) {
-                nearest = Some((rank, broken));
-            }
-        }
-        match nearest {
-            Some(((as_a_whole, _), mut broken)) => {
-                if as_a_whole {
-                    broken[0].fault.push_str(&format!(" (or another of its {} forms)", forms.len()));
+        let scores = forms.iter().map(|form| (self.score(*form, value, NEAR), *form));
+        // Two that are as near: the first.
+        let best = scores.min_by_key(|(score, _)| (score.as_a_whole, score.count));
+        match (best, &self.mode) {
+            (Some((score, _)), Mode::Count { .. }) => self.add(score),
+            (Some((score, form)), Mode::Tell(found)) if score.count > 0 => {
+                let start = found.len();
+                self.apply(form, value);
+                if let Mode::Tell(found) = &mut self.mode
+                    && let Some(first) = found.get_mut(start).filter(|_| score.as_a_whole)
+                {
+                    let _ = write!(first.fault, " (or another of its {} forms)", forms.len());
                 }
-                self.found.extend(broken);
             }
-            None => self.say(|| format!("has none of its {} forms", forms.len())),
+            _ => self.say(|| format!("has none of its {} forms", forms.len())),
         }
     }
 
