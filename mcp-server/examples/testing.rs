@@ -1,7 +1,5 @@
 //! Testing a server: a client in memory, a clock that jumps, and a conversation that is kept. `cargo test --example testing`.
 
-use std::time::Duration;
-
 use mcp_server::{App, Policy, Result, Server, Span, tool};
 
 /// Add two numbers.
@@ -29,6 +27,8 @@ async fn main() -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use mcp_server::json;
     use mcp_server::testing::Client;
 

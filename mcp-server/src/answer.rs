@@ -161,6 +161,7 @@ impl<T> Json<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema> IntoAnswer for Json<T> {
     fn into_answer(self) -> Result<ToolAnswer, ToolError> {
         match crate::json::write(&self.0) {
@@ -199,6 +200,7 @@ pub struct Structured<T> {
     content: Vec<Content>,
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema> IntoAnswer for Structured<T> {
     fn into_answer(self) -> Result<ToolAnswer, ToolError> {
         let mut answer = self.value.into_answer()?;

@@ -23,8 +23,8 @@ use crate::check::{self, Judged, Rules};
 use crate::ctx::Ctx;
 use crate::extract::{Extract, Needs, States};
 use crate::schema;
+use crate::tool::Promise;
 use crate::tool_error::ToolError;
-use crate::validate::Validator;
 
 /// The code of a tool: a closure or function that takes up to eight [extractors](Extract), then at most one value with all the
 /// [arguments](Arguments), and returns what [`IntoAnswer`] knows, at once or as a future.
@@ -110,8 +110,8 @@ pub(crate) struct Entry {
     pub(crate) name: Box<str>,
     /// What arguments are judged by.
     pub(crate) rules: Rules,
-    /// For an output schema given as data: what enforces it.
-    pub(crate) output: Option<Validator>,
+    /// What a result is held against, where its type does not keep to the output schema by itself.
+    pub(crate) promise: Option<Promise>,
     pub(crate) tags: Map<String, Value>,
     pub(crate) states: Arc<States>,
     /// Whether the code may want to hear of the call's end.
@@ -163,10 +163,9 @@ impl Entry {
     /// What is sent in place of an answer that the output schema does not allow (TOOL-11). A typed result keeps its promise
     /// by derivation, and an error promises nothing.
     fn broken_promise(&self, answer: &ToolAnswer) -> Option<Fault> {
-        let validator = self.output.as_ref().filter(|_| !answer.is_error)?;
-        let violations = match answer.structured.as_deref().map(serde_json::from_slice) {
-            Some(Ok(value)) => validator.violations(&value),
-            Some(Err(_)) => vec![check::Violation { path: String::new(), fault: "is not JSON".into() }],
+        let promise = self.promise.as_ref().filter(|_| !answer.is_error)?;
+        let violations = match answer.structured.as_deref() {
+            Some(result) => promise.violations(result),
             None => vec![check::Violation { path: String::new(), fault: "there is no structured result".into() }],
         };
         if violations.is_empty() {

@@ -372,7 +372,14 @@ impl Writer {
                 return schema;
             }
             Kind::Object(fields, None) if fields.is_empty() => "object",
-            Kind::Object(fields, open) => return self.object(Map::new(), fields, open.unwrap_or(false)),
+            Kind::Object(fields, open) => {
+                let mut schema = self.object(Map::new(), fields, open.unwrap_or(false));
+                if open == Some(true) {
+                    // Said in so many words, as it is an exception among objects with fields.
+                    schema.insert("additionalProperties".into(), true.into());
+                }
+                return schema;
+            }
             Kind::Misused(kind, how) => {
                 self.fault(how);
                 return self.kind(*kind);

@@ -17,7 +17,6 @@ pub use serde_json::{Error as Fault, Value};
 
 use crate::arguments::Arguments;
 pub use crate::arguments::Given;
-use crate::schema;
 pub use describe::{
     Number, Object, Probe, Property, Unwritten, Verdict, Written, id, json, named, names_schema, values,
 };
@@ -166,10 +165,4 @@ impl<F: Future, T, M: Fn(F::Output) -> T> Future for Mapped<F, M> {
 #[must_use]
 pub const fn text(text: &'static str) -> &'static str {
     text
-}
-
-/// The schema of a result that a tool's type does not tell.
-#[must_use]
-pub fn output<T: JsonSchema>() -> Option<Value> {
-    schema::output::<T>()
 }

@@ -12,15 +12,19 @@ use mcp_core::answer::Icon;
 use mcp_core::catalog::{self, Defect, Handle, ToolAnnotations};
 use mcp_core::fault::reflect;
 use mcp_core::{Ability, Capabilities};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use self::schemas::{Given, Input, Output};
+pub(crate) use self::schemas::Promise;
+use self::schemas::{Given, Input, Output, Promised};
 use crate::check;
 #[cfg(feature = "tokio")]
 use crate::code::Plain;
 use crate::code::{Code, Entry, Place, ToolFn};
 use crate::extract::{Needs, States};
 use crate::param::Param;
+use crate::schema;
 
 /// A tool to be registered with [`Server::tool`](crate::Server::tool): a name, what clients see, and code.
 ///
@@ -54,7 +58,9 @@ pub struct Tool {
     params: Vec<Param>,
     open: bool,
     coerce: Option<bool>,
-    output: Option<Given>,
+    output: Option<Promised>,
+    any_output: bool,
+    unchecked_output: bool,
     run: Option<Run>,
     /// Where it was made, for telling two of one name apart.
     place: &'static Location<'static>,
@@ -92,6 +98,8 @@ impl Tool {
             open: false,
             coerce: None,
             output: None,
+            any_output: false,
+            unchecked_output: false,
             run: None,
             place: Location::caller(),
             wrong: Vec::new(),
@@ -262,7 +270,28 @@ impl Tool {
     /// The schema of its structured result as data. Results that break it are not sent: the client gets -32603, the log says
     /// why (TOOL-11). Needs the feature `validate`.
     pub fn output_schema(mut self, schema: Value) -> Self {
-        self.output = Some(Given::Value(schema));
+        self.output = Some(Promised::Data(Given::Value(schema)));
+        self
+    }
+
+    /// The schema of its structured result, derived from a type: for code that returns a [`ToolAnswer`](crate::ToolAnswer), of which
+    /// no schema can be derived. Results are held against it, as against one given as data.
+    pub fn output<T: Serialize + JsonSchema>(mut self) -> Self {
+        self.output = Some(Promised::Type(schema::output::<T>));
+        self
+    }
+
+    /// Lets the schema of its result be any schema, that of a list or a number too. Clients of revisions before 2026-07-28 take objects
+    /// only: they are not shown the schema, and get such a result as text (SHIM-2).
+    pub fn any_output(mut self) -> Self {
+        self.any_output = true;
+        self
+    }
+
+    /// Sends results without holding them against an output schema that was given as data or by [`Tool::output`]: the tool keeps
+    /// that promise by itself, to clients that may check it (TOOL-11).
+    pub fn unchecked_output(mut self) -> Self {
+        self.unchecked_output = true;
         self
     }
 
@@ -363,17 +392,18 @@ impl Tool {
             );
         }
         let input = self.input(run.input, coerce, &mut report)?;
-        let output = match (self.output.take(), (run.output)()) {
-            (Some(given), _) => Some(Output::given(given, &mut report)?),
-            (None, Some(derived)) => Some(Output::derived(&derived, &mut report)),
-            (None, None) => None,
+        let output = match self.output.take() {
+            Some(promised) => Output::promised(promised, self.any_output, &mut report),
+            None => (run.output)().map(|schema| Output::derived(&schema, self.any_output, &mut report)),
         };
         let tags = std::mem::take(&mut self.tags);
+        let unchecked = self.unchecked_output;
         let shown = self.shown(handle, &input.text, output.as_ref().map(|output| &*output.text));
+        let promise = output.and_then(|output| output.promise);
         let entry = Entry {
             name,
             rules: input.rules,
-            output: output.and_then(|output| output.validator),
+            promise: promise.map(|promise| if unchecked { Promise::Structured } else { promise }),
             tags,
             states: Arc::clone(states),
             cancelling: run.needs.cancelling,
@@ -414,6 +444,9 @@ impl Tool {
         }
         if let Some(output) = output {
             tool = tool.with_output_schema(output);
+        }
+        if self.any_output {
+            tool = tool.with_any_output();
         }
         if let Some(meta) = &self.meta {
             tool = tool.with_meta(&meta.to_string());

@@ -152,10 +152,6 @@ impl ToolItem {
     pub(crate) fn answer(&self) -> (Ident, TokenStream) {
         let ident = Ident::new("__Answer", Span::mixed_site());
         let result = &self.result;
-        let output = match self.options.given("output").and_then(|given| given.as_type()) {
-            Some(ty) => quote!(__mcp::output::<#ty>()),
-            None => quote!(<#result as ::mcp_server::IntoAnswer>::output_schema()),
-        };
         let definition = quote! {
             struct #ident(#result);
             #[automatically_derived]
@@ -164,7 +160,7 @@ impl ToolItem {
                     <#result as ::mcp_server::IntoAnswer>::into_answer(self.0)
                 }
                 fn output_schema() -> ::core::option::Option<__mcp::Value> {
-                    #output
+                    <#result as ::mcp_server::IntoAnswer>::output_schema()
                 }
             }
         };
@@ -176,6 +172,9 @@ impl ToolItem {
         let (name, description) = (&self.name, &self.description);
         let new = quote_spanned!(Span::mixed_site().located_at(self.ident.span())=> ::mcp_server::Tool::new);
         let mut calls = quote!(#new(#name).description(__mcp::text(#description)));
+        if let Some(ty) = self.options.given("output").and_then(|given| given.as_type()) {
+            calls.extend(quote!(.output::<#ty>()));
+        }
         for (option, given) in self.options.iter() {
             let value = given.expr();
             let method = Ident::new(option, Span::mixed_site());

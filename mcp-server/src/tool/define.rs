@@ -4,7 +4,7 @@ use mcp_core::answer::{Icon, Theme};
 use serde_json::{Map, Value};
 
 use super::Tool;
-use super::schemas::Given;
+use super::schemas::{Given, Promised};
 use crate::check::{self, kind, nearest};
 use crate::error::BuildError;
 use crate::serve::Edit;
@@ -111,7 +111,7 @@ impl Reader {
             // What else is wrong with it can be told only of a tool that has one.
             self.tool.input = Some(Given::Value(crate::schema::nothing()));
         }
-        self.tool.output = self.schema("outputSchema", "output_schema", "TOOL-13");
+        self.tool.output = self.schema("outputSchema", "output_schema", "TOOL-13").map(Promised::Data);
         self.annotations();
         self.icons();
         self.tool.meta = self.take("_meta");

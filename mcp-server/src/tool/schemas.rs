@@ -4,7 +4,7 @@ use mcp_core::catalog::{self, Catalog, Handle};
 use serde_json::Value;
 
 use super::Report;
-use crate::check::{Options, Rules};
+use crate::check::{Judged, Options, Rules, Violation};
 use crate::param::{self, Param};
 use crate::schema;
 use crate::validate::Validator;
@@ -76,23 +76,66 @@ fn takes_all(code: fn() -> Value) -> bool {
         || schema == serde_json::json!({"type": "object", "additionalProperties": true})
 }
 
+/// An output schema that was said, and not derived from what the code returns.
+pub(super) enum Promised {
+    Data(Given),
+    Type(fn() -> Option<Value>),
+}
+
 /// The schema of a structured result.
 pub(super) struct Output {
     /// As it is published.
     pub(super) text: String,
     /// What enforces it, if its type does not.
-    pub(super) validator: Option<Validator>,
+    pub(super) promise: Option<Promise>,
 }
 
 impl Output {
-    pub(super) fn derived(value: &Value, report: &mut Report<'_>) -> Self {
-        let text = root_fault(value, Side::Output, report).unwrap_or_else(|| value.to_string());
-        Self { text, validator: None }
+    /// Of what the code returns: such a result keeps its promise by derivation.
+    pub(super) fn derived(value: &Value, any: bool, report: &mut Report<'_>) -> Self {
+        let fault = if any { None } else { root_fault(value, Side::Output, report) };
+        Self { text: fault.unwrap_or_else(|| value.to_string()), promise: None }
     }
 
-    pub(super) fn given(given: Given, report: &mut Report<'_>) -> Option<Self> {
-        let (text, _, validator) = given.compile(Side::Output, report)?;
-        Some(Self { text, validator })
+    /// `None` where there is nothing to promise, or what is wrong with it was told.
+    pub(super) fn promised(promised: Promised, any: bool, report: &mut Report<'_>) -> Option<Self> {
+        match promised {
+            Promised::Data(given) => {
+                let (text, _, validator) = given.compile(if any { Side::AnyOutput } else { Side::Output }, report)?;
+                Some(Self { text, promise: validator.map(Promise::Data) })
+            }
+            Promised::Type(schema) => {
+                let value = schema()?;
+                let rules = rules(Rules::compile(&value, &[], Options::default()), report);
+                Some(Self { promise: Some(Promise::Typed(rules)), ..Self::derived(&value, any, report) })
+            }
+        }
+    }
+}
+
+/// What a result is held against (TOOL-11).
+#[derive(Debug)]
+pub(crate) enum Promise {
+    Typed(Rules),
+    Data(Validator),
+    /// That it is structured, and no more.
+    Structured,
+}
+
+impl Promise {
+    /// In what a structured result breaks it: JSON text.
+    pub(crate) fn violations(&self, result: &[u8]) -> Vec<Violation> {
+        match self {
+            Self::Typed(rules) => match rules.judge(result) {
+                Judged::Broken(violations) => violations,
+                Judged::AsSent | Judged::Changed(_) => Vec::new(),
+            },
+            Self::Data(validator) => match serde_json::from_slice(result) {
+                Ok(value) => validator.violations(&value),
+                Err(_) => vec![Violation { path: String::new(), fault: "is not JSON".into() }],
+            },
+            Self::Structured => Vec::new(),
+        }
     }
 }
 
@@ -101,7 +144,9 @@ fn root_fault(value: &Value, side: Side, report: &mut Report<'_>) -> Option<Stri
     let why = schema::root_fault(value)?;
     let (whose, advice) = match side {
         Side::Input => ("its arguments'", "take a struct with named fields, a map, or nothing"),
-        Side::Output => ("its result's", "wrap the value in a struct, such as `struct Found { items: Vec<Item> }`"),
+        Side::Output | Side::AnyOutput => {
+            ("its result's", "wrap the value in a struct, such as `struct Found { items: Vec<Item> }`")
+        }
     };
     report.add(side.rule(), format!("the schema of {whose} type is not that of an object ({why}): {advice}"));
     Some(schema::nothing().to_string())
@@ -112,20 +157,22 @@ fn root_fault(value: &Value, side: Side, report: &mut Report<'_>) -> Option<Stri
 enum Side {
     Input,
     Output,
+    /// Of which nothing is asked but that it is a schema.
+    AnyOutput,
 }
 
 impl Side {
     const fn rule(self) -> &'static str {
         match self {
             Self::Input => "TOOL-4",
-            Self::Output => "TOOL-13",
+            Self::Output | Self::AnyOutput => "TOOL-13",
         }
     }
 
     const fn name(self) -> &'static str {
         match self {
             Self::Input => "input schema",
-            Self::Output => "output schema",
+            Self::Output | Self::AnyOutput => "output schema",
         }
     }
 
@@ -135,6 +182,9 @@ impl Side {
         let trial = match self {
             Self::Input => catalog::Tool::new("trial", Handle(0), schema),
             Self::Output => catalog::Tool::new("trial", Handle(0), &nothing).with_output_schema(schema),
+            Self::AnyOutput => {
+                catalog::Tool::new("trial", Handle(0), &nothing).with_any_output().with_output_schema(schema)
+            }
         };
         Catalog::builder().tool(trial).build().is_err()
     }
