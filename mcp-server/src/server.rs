@@ -135,7 +135,7 @@ impl Server {
         self
     }
 
-    /// One more tool: a [`Tool`], or a function with [`#[tool]`](macro@crate::tool). Clients see them in the order in which they
+    /// One more tool: a [`Tool`](crate::Tool), or a function with [`#[tool]`](macro@crate::tool). Clients see them in the order in which they
     /// were registered.
     pub fn tool(mut self, tool: impl IntoTool) -> Self {
         let tool = tool.into_tool();
