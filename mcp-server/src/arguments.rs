@@ -9,13 +9,15 @@ use serde_json::Value;
 use crate::check::{self, Violation};
 use crate::schema;
 
-/// What a tool's code may take as its arguments: any type that derives `serde::Deserialize` and `schemars::JsonSchema`,
-/// and for schemas given as data, `serde_json::Value`.
+/// What a tool's code may take as its arguments: a type that derives [`Arguments`](derive@crate::Arguments), or
+/// `serde::Deserialize` and `schemars::JsonSchema`; and where a schema or [params](crate::Param) describe them, also
+/// [`Value`](crate::Value).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a tool's arguments",
-    note = "derive `serde::Deserialize` and `schemars::JsonSchema` for it; it must own its data: `String`, not `&str`",
-    note = "schemars must be of version 1, the same that this library uses: it is `mcp_server::schemars`",
-    note = "`Ctx` comes first and by value: `(Ctx)` or `(Ctx, arguments)`"
+    label = "cannot be read from JSON, or has no JSON Schema",
+    note = "derive `mcp_server::Arguments` for it, or `serde::Deserialize` and `schemars::JsonSchema`",
+    note = "it owns its data (`String`, not `&str`) and can be sent to another thread",
+    note = "schemars must be of version 1, the same that this library uses: it is `mcp_server::schemars`"
 )]
 pub trait Arguments: Sized + Send + 'static {
     /// With the marks that the checker follows, and that are not published.
@@ -31,6 +33,7 @@ pub trait Arguments: Sized + Send + 'static {
     fn locate(sent: &[u8]) -> Option<(String, String)>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Arguments for T {
     fn schema() -> Value {
         schema::input::<T>()

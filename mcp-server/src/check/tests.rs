@@ -217,6 +217,7 @@ fn texts_are_taken_for_what_is_asked_for_where_that_is_wanted() {
         "either": {"type": ["integer", "string"]},
         "deep": {"type": "object", "properties": {"list": {"type": "array", "items": {"type": "integer"}}}},
         "form": {"anyOf": [{"type": "integer"}, {"type": "boolean"}]},
+        "text": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
     }});
     let rules = Rules::compile(&schema, &[], Options { coerce: true, ..Options::default() }).expect("it can");
     let settled = |sent: Value| rules.judge(sent.to_string().as_bytes());
@@ -235,7 +236,7 @@ fn texts_are_taken_for_what_is_asked_for_where_that_is_wanted() {
     ] {
         assert_eq!(settled(sent.clone()), Judged::Changed(read), "{sent}");
     }
-    for sent in [json!({"t": "25"}), json!({"either": "25"}), json!({"n": 25, "b": true})] {
+    for sent in [json!({"t": "25"}), json!({"either": "25"}), json!({"text": "25"}), json!({"n": 25, "b": true})] {
         assert_eq!(settled(sent.clone()), Judged::AsSent, "{sent}: it fits as it is");
     }
     assert_eq!(told(settled(json!({"n": "5"}))), ["`n`: must be at least 18, is 5"]);

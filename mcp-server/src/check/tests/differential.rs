@@ -243,6 +243,7 @@ fn sample(root: &Value, schema: &Value, choices: &[Index], depth: usize) -> Valu
     };
     let least = |key: &str| schema.get(key).and_then(Value::as_i64).unwrap_or(0);
     match kind.unwrap_or(["string", "integer", "number"][choice.index(3)]) {
+        "string" if choice.index(3) == 0 => rest.first().map_or("", |choice| TEXTS[choice.index(TEXTS.len())]).into(),
         "string" => "abc"[..usize::try_from(least("minLength")).unwrap_or(0).min(3)].into(),
         "integer" => json!(least("minimum") + choice.index(3) as i64),
         "number" => json!(least("minimum") as f64 + choice.index(6) as f64 / 2.0),
