@@ -31,6 +31,7 @@ use self::walk::Walk;
 use crate::schema::{self, Check};
 use crate::validate::Validator;
 
+use self::unique::{Unread, read};
 pub(crate) use self::unique::twice;
 #[cfg(feature = "validate")]
 pub(crate) use self::words::step;
@@ -140,14 +141,11 @@ impl Rules {
         if by_tree && !whole && !defaults && stream::fits(&self.tree, sent) {
             return Judged::AsSent;
         }
-        let mut value: Value = match serde_json::from_slice(sent) {
+        let mut value = match read(sent) {
             Ok(value) => value,
-            Err(error) => return Judged::Broken(vec![unreadable(sent, &error)]),
+            Err(Unread::Json(error)) => return Judged::Broken(vec![unreadable(sent, &error)]),
+            Err(Unread::Members(found)) => return Judged::Broken(found),
         };
-        let twice = twice(sent, &value);
-        if !twice.is_empty() {
-            return Judged::Broken(twice);
-        }
         let steps = STEPS + STEPS_PER_BYTE * sent.len();
         let settling = Settling { coerce, defaults, whole: by_tree };
         let settled = normal::settle(&self.tree, self.tree.root, settling, steps, &mut value);

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::node::{Kinds, Node, Null, Object, Others, Rule, Tree};
 use super::number::Num;
+use super::unique::RESERVED;
 
 /// Whether the text is known to fit as it is.
 pub(super) fn fits(tree: &Tree, sent: &[u8]) -> bool {
@@ -308,7 +309,10 @@ impl Visitor<'_> for NameOf<'_> {
         let likely =
             self.object.properties.get(self.next).filter(|property| *property.name == *name).map(|_| self.next);
         let place = likely.or_else(|| self.object.place(name));
-        Ok(place.map_or_else(|| Name::Other(hash(name)), Name::Declared))
+        match place {
+            Some(place) => Ok(Name::Declared(place)),
+            None => hash(name).map(Name::Other),
+        }
     }
 }
 
@@ -330,11 +334,15 @@ impl Visitor<'_> for Hash {
     }
 
     fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<u64, E> {
-        Ok(hash(name))
+        hash(name)
     }
 }
 
 /// FNV-1a. Who makes two names collide has them looked at in full, no more.
-fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+fn hash<E: serde::de::Error>(name: &str) -> Result<u64, E> {
+    if name == RESERVED {
+        return unsure();
+    }
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    Ok(name.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
 }

@@ -159,6 +159,32 @@ fn no_object_may_name_a_member_twice() {
 }
 
 #[test]
+fn no_member_may_be_named_so_that_a_reader_takes_its_text_for_the_value() {
+    // serde_json reads what stands in such a text, to any depth, wherever a `Value` is asked for.
+    let hidden = |text: &str| format!("{{\"$serde_json::private::RawValue\": {}}}", json!(text));
+    let path = |at: &str| format!("`{at}$serde_json::private::RawValue`: is not a name that an argument can have");
+    let text = json!({"type": "object", "properties": {"t": {"type": "string"}, "any": {}}});
+    for options in [Options::default(), Options { whole: true, ..Options::default() }] {
+        let rules = Rules::compile(&text, &[], options).expect("it can");
+        for (sent, at) in [
+            (format!("{{\"t\": {}}}", hidden("\"x\"")), "t."),
+            (format!("{{\"any\": [{}]}}", hidden("[]")), "any[0]."),
+            (format!("{{\"any\": {}}}", hidden("[]").replace('$', "\\u0024")), "any."),
+            (format!("{{\"other\": {}}}", hidden("1")), "other."),
+            (hidden("{}"), ""),
+        ] {
+            assert_eq!(told(rules.judge(sent.as_bytes())), [path(at)], "{sent}");
+        }
+    }
+    // Each text within a text would be as deep again as JSON may be.
+    let deep = (0..12).fold("1".to_owned(), |text, _| "[".repeat(100) + &hidden(&text) + &"]".repeat(100));
+    let rules = rules(&json!({"type": "object"}));
+    let thread = std::thread::Builder::new().stack_size(1 << 20);
+    let judged = thread.spawn(move || rules.judge(format!("{{\"any\": {deep}}}").as_bytes())).expect("a thread").join();
+    assert_eq!(told(judged.expect("it has room")).len(), 1);
+}
+
+#[test]
 fn what_cannot_be_read_is_told_with_its_path() {
     let judged = rules(&order()).judge(br#"{"count": 1, "lines": [], "extra": {"a": [1, 1e400]}}"#);
     assert_eq!(told(judged), ["`extra.a[1]`: number out of range"]);

@@ -1,11 +1,11 @@
-//! Items that are the same, and members that are named twice.
+//! Items that are the same, and members that are named twice or as none may be.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{BuildHasher as _, Hash as _, Hasher, RandomState};
 
 use mcp_core::fault::reflect;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::node::same;
@@ -67,18 +67,45 @@ fn hash(value: &Value, hasher: &mut impl Hasher, key: &RandomState) {
     }
 }
 
-/// The members that a text names twice in one object. Two readers might take different ones, so none may be taken.
-///
-/// `value` is what was read of it: if it has as many members as the text, there are none.
-pub(crate) fn twice(sent: &[u8], value: &Value) -> Vec<Violation> {
-    let mut count = 0;
+/// A name that no member may have: whoever reads an object with it into a `Value` gets what is written in that member's text,
+/// to any depth, and not what was checked.
+pub(super) const RESERVED: &str = "$serde_json::private::RawValue";
+
+/// A text as a value, or why it cannot be one: it is not JSON, or has members that are named twice or as none may be. Two
+/// readers might take different ones, so none may be taken.
+pub(crate) fn read(sent: &[u8]) -> Result<Value, Unread> {
+    let mut names = Names::default();
     let mut reader = serde_json::Deserializer::from_slice(sent);
-    if Count(&mut count).deserialize(&mut reader).is_ok() && count == members(value) {
-        return Vec::new();
+    // What is not JSON is told by the reader below.
+    let counted = Count(&mut names).deserialize(&mut reader).is_ok();
+    if names.reserved {
+        return Err(Unread::Members(misnamed(sent)));
     }
+    let value = serde_json::from_slice(sent).map_err(Unread::Json)?;
+    // If it has as many members as the text, none was named twice.
+    let found = if counted && names.count == members(&value) { Vec::new() } else { misnamed(sent) };
+    if found.is_empty() { Ok(value) } else { Err(Unread::Members(found)) }
+}
+
+/// Why a text is not read.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    Json(serde_json::Error),
+    Members(Vec<Violation>),
+}
+
+/// The members for which [`read`] refuses a text that is JSON.
+pub(crate) fn twice(sent: &[u8]) -> Vec<Violation> {
+    match read(sent) {
+        Err(Unread::Members(found)) => found,
+        _ => Vec::new(),
+    }
+}
+
+fn misnamed(sent: &[u8]) -> Vec<Violation> {
     let mut search = Search { path: String::new(), found: Vec::new() };
     let mut reader = serde_json::Deserializer::from_slice(sent);
-    // That it is JSON is known: it was read.
+    // It ends early only where the text is no JSON, and something was found before.
     let _ = Twice(&mut search).deserialize(&mut reader);
     search.found
 }
@@ -133,8 +160,15 @@ macro_rules! ignores_scalars {
     };
 }
 
+/// What is to be known of the names of all members.
+#[derive(Default)]
+struct Names {
+    count: usize,
+    reserved: bool,
+}
+
 /// Counts the members of all objects.
-struct Count<'c>(&'c mut usize);
+struct Count<'c>(&'c mut Names);
 
 walker!(Count);
 
@@ -147,11 +181,35 @@ impl<'de> Visitor<'de> for Count<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        while members.next_key::<IgnoredAny>()?.is_some() {
-            *self.0 += 1;
+        while let Some(reserved) = members.next_key_seed(IsReserved)? {
+            self.0.count += 1;
+            self.0.reserved |= reserved;
             members.next_value_seed(Count(self.0))?;
         }
         Ok(())
+    }
+}
+
+/// Whether a name is [`RESERVED`].
+struct IsReserved;
+
+impl<'de> DeserializeSeed<'de> for IsReserved {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for IsReserved {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<bool, E> {
+        Ok(name == RESERVED)
     }
 }
 
@@ -168,9 +226,15 @@ impl Search {
         self.path.truncate(length);
         result
     }
+
+    fn say(&mut self, fault: &str) {
+        if self.found.len() < LISTED {
+            self.found.push(Violation { path: self.path.clone(), fault: fault.into() });
+        }
+    }
 }
 
-/// Finds the members that are there twice.
+/// Finds the members that are there twice, or should not be.
 struct Twice<'s>(&'s mut Search);
 
 walker!(Twice);
@@ -192,8 +256,11 @@ impl<'de> Visitor<'de> for Twice<'_> {
         while let Some(name) = members.next_key::<String>()? {
             let dot = if self.0.path.is_empty() { "" } else { "." };
             self.0.at(&format!("{dot}{}", reflect(&name)), |search| {
-                if !seen.insert(name) && search.found.len() < LISTED {
-                    search.found.push(Violation { path: search.path.clone(), fault: "is given twice".into() });
+                if name == RESERVED {
+                    search.say("is not a name that an argument can have");
+                }
+                if !seen.insert(name) {
+                    search.say("is given twice");
                 }
                 members.next_value_seed(Twice(search))
             })?;

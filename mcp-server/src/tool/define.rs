@@ -40,7 +40,7 @@ impl Tool {
         let text = definition.as_ref();
         match serde_json::from_str::<Value>(text) {
             Ok(value) => {
-                let twice = check::twice(text.as_bytes(), &value);
+                let twice = check::twice(text.as_bytes());
                 let mut tool = Self::from_value(value);
                 for violation in twice {
                     tool.wrong.push(("TOOL-3", format!("its definition has `{}` twice", violation.path).into()));
