@@ -139,6 +139,16 @@ fn an_integer_may_be_written_with_a_fraction_of_zero() {
 }
 
 #[test]
+fn a_number_is_the_float_next_to_what_is_written_whatever_the_features() {
+    // Read in haste, each is the float next to it; and jsonschema has serde_json take its time wherever it is compiled in.
+    for number in ["39.768609969587324", "95.57945128454945", "15.894944750891387"] {
+        let value: f64 = number.parse().expect("a number");
+        let judged = rules(&json!({"minimum": value, "maximum": value})).judge(number.as_bytes());
+        assert_eq!(judged, Judged::AsSent, "{number}");
+    }
+}
+
+#[test]
 fn no_object_may_name_a_member_twice() {
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer", "maximum": 5}, "any": {}}});
     let rules = rules(&schema);
