@@ -31,8 +31,8 @@ use self::walk::Walk;
 use crate::schema::{self, Check};
 use crate::validate::Validator;
 
-use self::unique::{Unread, read};
 pub(crate) use self::unique::twice;
+use self::unique::{Unread, read};
 #[cfg(feature = "validate")]
 pub(crate) use self::words::step;
 pub(crate) use self::words::{clean, kind, nearest, without_place};

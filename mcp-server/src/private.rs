@@ -18,7 +18,8 @@ pub use serde_json::{Error as Fault, Value};
 use crate::arguments::Arguments;
 pub use crate::arguments::Given;
 pub use describe::{
-    Number, Object, Probe, Property, Unwritten, Verdict, Written, id, json, named, names_schema, values,
+    Number, Object, Probe, Property, Spelled, Spelling, Unwritten, Verdict, Written, id, json, named, names_schema,
+    values,
 };
 pub use read::{Members, Record, read_name, read_record};
 
@@ -55,10 +56,10 @@ pub trait Argument: Sized {
     fn rest<'de, A: MapAccess<'de>>(members: &mut Members<A>) -> Result<Self, A::Error>;
 
     /// Adds it to the schema of an object.
-    fn property<'a>(object: &'a mut Object<'_>, name: &'static str) -> Property<'a>;
+    fn property<'a>(object: &'a mut Object<'_>, name: &'static str, field: &'static str) -> Property<'a>;
 
     /// Lets members that have no field into the schema of an object.
-    fn others(object: &mut Object<'_>);
+    fn others(object: &mut Object<'_>, field: &'static str);
 
     /// What its schema is called.
     fn name() -> Name;
@@ -84,13 +85,13 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Argument for T {
         Self::deserialize(members.rest()).map_err(A::Error::custom)
     }
 
-    fn property<'a>(object: &'a mut Object<'_>, name: &'static str) -> Property<'a> {
+    fn property<'a>(object: &'a mut Object<'_>, name: &'static str, field: &'static str) -> Property<'a> {
         let is_required = read::missing::<Self, serde::de::value::Error>(name).is_err();
-        object.property::<Self>(name, is_required)
+        object.property::<Self>(name, field, is_required)
     }
 
-    fn others(object: &mut Object<'_>) {
-        object.others::<Self>();
+    fn others(object: &mut Object<'_>, field: &'static str) {
+        object.others::<Self>(field);
     }
 
     fn name() -> Name {

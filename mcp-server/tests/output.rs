@@ -4,9 +4,10 @@ mod common;
 
 use bytes::Bytes;
 use common::{Client, text};
-use mcp_server::{Content, Json, Server, Tool, ToolAnswer, json, tool};
+use mcp_server::{Args, Arguments, Content, Json, Server, Tool, ToolAnswer, Value, json, tool};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Map;
 
 #[derive(Serialize, JsonSchema)]
 struct Weather {
@@ -108,4 +109,52 @@ async fn links_lists_of_blocks_and_field_errors_are_answers_tool_18() {
         (text(&fields), &fields["result"]["isError"]),
         ("age: must be 18 or more, name: is taken", &json!(true))
     );
+}
+
+#[derive(Clone, Arguments, Serialize)]
+#[arg(rename_all = "kebab-case")]
+struct Item {
+    #[arg(name = "the-title", min_length = 1)]
+    title: String,
+    #[arg(default = Priority::VeryHigh)]
+    priority: Priority,
+    note: Option<String>,
+    r#type: Vec<Option<u8>>,
+    #[arg(rest)]
+    more: Map<String, Value>,
+}
+
+#[derive(Clone, Copy, Arguments, Serialize)]
+#[arg(rename_all = "snake_case")]
+enum Priority {
+    Low,
+    VeryHigh,
+}
+
+/// Gives back what it got.
+#[tool]
+fn give_back(Args(item): Args<Item>) -> Json<Item> {
+    Json(item)
+}
+
+#[cfg(feature = "validate")]
+#[tokio::test]
+async fn a_type_of_arguments_that_is_a_result_too_is_described_as_it_is_written_tool_11() {
+    let mut client = Client::of(Server::new("test", "1").tool(give_back));
+    let listed = client.listed("give_back").await;
+    let reads = &listed["inputSchema"];
+    assert_eq!(reads["required"], json!(["the-title", "type"]));
+    assert_eq!(reads["properties"]["priority"]["enum"], json!(["low", "very_high"]));
+    let writes = &listed["outputSchema"];
+    assert_eq!(writes["required"], json!(["title", "priority", "note", "type", "more"]));
+    assert_eq!(writes["properties"]["priority"]["enum"], json!(["Low", "VeryHigh"]));
+    let validator = jsonschema::validator_for(writes).expect("a schema");
+    for arguments in [
+        json!({"the-title": "a", "type": []}),
+        json!({"the-title": "a", "type": [1, null], "note": "b", "priority": "low", "x": {"y": 1}}),
+    ] {
+        let answer = client.call("give_back", arguments).await;
+        let result = &answer["result"]["structuredContent"];
+        assert!(validator.is_valid(result), "{result} against {writes}");
+    }
 }

@@ -135,7 +135,7 @@ fn of_enum(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> Option<
         let text = text::description(&options, &variant.attrs);
         let text = text
             .map_or_else(|| quote!(::core::option::Option::None), |text| quote!(::core::option::Option::Some(#text)));
-        texts.push(quote!((#name, #text)));
+        texts.push(quote!((#name, #plain, #text)));
         variants.push(&variant.ident);
     }
     let ident = &input.ident;
@@ -155,6 +155,14 @@ fn of_enum(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> Option<
             }
         }
         #[automatically_derived]
+        impl __mcp::Spelled for #ident {
+            fn spelled(&self) -> &'static str {
+                match self {
+                    #(Self::#variants => #names,)*
+                }
+            }
+        }
+        #[automatically_derived]
         impl __mcp::JsonSchema for #ident {
             fn schema_name() -> __mcp::Name {
                 __mcp::Name::Borrowed(#title)
@@ -162,8 +170,8 @@ fn of_enum(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> Option<
             fn schema_id() -> __mcp::Name {
                 __mcp::id(::core::module_path!(), #title, Self::schema_name())
             }
-            fn json_schema(_: &mut __mcp::SchemaGenerator) -> __mcp::Schema {
-                __mcp::names_schema(&[#(#texts),*], #description)
+            fn json_schema(__generator: &mut __mcp::SchemaGenerator) -> __mcp::Schema {
+                __mcp::names_schema(__generator, &[#(#texts),*], #description)
             }
         }
     })

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Expr, Generics, TypeParamBound};
 
@@ -168,8 +169,8 @@ impl Record<'_> {
         let open = self.open;
         let properties = self.members().map(|(index, argument)| self.property(index, argument));
         let rest = self.rest().map(|argument| {
-            let ty = &argument.ty;
-            quote!(<#ty as __mcp::Argument>::others(&mut __object);)
+            let (ty, field) = (&argument.ty, argument.ident.unraw().to_string());
+            quote!(<#ty as __mcp::Argument>::others(&mut __object, #field);)
         });
         let description = self.description.as_ref().map(|text| quote!(__object.describe(#text);));
         quote! {
@@ -191,8 +192,8 @@ impl Record<'_> {
         let otherwise = written.map(|json| quote!(.or_else(|| ::core::option::Option::Some(#json))));
         quote! {
             .default({
-                use __mcp::{Unwritten as _, Written as _};
-                (&__mcp::Probe(&#value)).json()#otherwise
+                use __mcp::{Spelling as _, Unwritten as _, Written as _};
+                (&&__mcp::Probe(&#value)).json()#otherwise
             })
         }
     }
@@ -231,7 +232,8 @@ impl Record<'_> {
         if let Some(coerce) = options.flag("coerce") {
             calls.extend(quote!(.coerce(#coerce)));
         }
-        quote!(<#ty as __mcp::Argument>::property(&mut __object, #name)#calls;)
+        let field = argument.ident.unraw().to_string();
+        quote!(<#ty as __mcp::Argument>::property(&mut __object, #name, #field)#calls;)
     }
 }
 

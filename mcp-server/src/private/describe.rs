@@ -10,22 +10,27 @@ use serde_json::{Map, Value, json};
 use super::Name;
 use crate::schema::{CHECK, COERCE, register};
 
+/// One of a few names: as an argument has it, as serde would write it, and what it is.
+type NameForm = (&'static str, &'static str, Option<&'static str>);
+
 /// The schema of one of a few names; described one by one if one of them is.
 #[must_use]
-pub fn names_schema(names: &[(&'static str, Option<&'static str>)], description: Option<&'static str>) -> Schema {
+pub fn names_schema(generator: &SchemaGenerator, names: &[NameForm], description: Option<&'static str>) -> Schema {
+    let written = generator.contract().is_serialize();
+    let names = names.iter().map(|(read, write, text)| (if written { write } else { read }, text));
     let mut schema = Map::new();
     if let Some(text) = description {
         schema.insert("description".into(), text.into());
     }
     schema.insert("type".into(), "string".into());
-    if names.iter().any(|(_, text)| text.is_some()) {
-        let forms = names.iter().map(|(name, text)| match text {
+    if names.clone().any(|(_, text)| text.is_some()) {
+        let forms = names.map(|(name, text)| match text {
             Some(text) => json!({"const": name, "description": text}),
             None => json!({"const": name}),
         });
         schema.insert("oneOf".into(), forms.collect());
     } else {
-        schema.insert("enum".into(), names.iter().map(|(name, _)| Value::from(*name)).collect());
+        schema.insert("enum".into(), names.map(|(name, _)| Value::from(*name)).collect());
     }
     schema.into()
 }
@@ -43,9 +48,14 @@ pub fn named(title: &str, parameters: &[Name]) -> String {
 }
 
 /// The schema of an object, being written.
+///
+/// A type of arguments may be a result as well. Then it is described as `serde::Serialize` writes it: all members, by their own
+/// names, with none of the rules that arguments keep.
 #[derive(Debug)]
 pub struct Object<'a> {
     generator: &'a mut SchemaGenerator,
+    /// Whether it is a result.
+    written: bool,
     properties: Map<String, Value>,
     required: Vec<Value>,
     /// What members of other names must be.
@@ -56,22 +66,35 @@ pub struct Object<'a> {
 impl<'a> Object<'a> {
     /// One without members.
     pub fn new(generator: &'a mut SchemaGenerator, open: bool) -> Self {
-        let others = (!open).then_some(Value::Bool(false));
-        Self { generator, properties: Map::new(), required: Vec::new(), others, description: None }
+        let written = generator.contract().is_serialize();
+        let others = (!open && !written).then_some(Value::Bool(false));
+        Self { generator, written, properties: Map::new(), required: Vec::new(), others, description: None }
     }
 
-    pub(super) fn property<T: JsonSchema>(&mut self, name: &'static str, is_required: bool) -> Property<'_> {
+    /// `field` is its name in Rust.
+    pub(super) fn property<T: JsonSchema>(
+        &mut self,
+        name: &'static str,
+        field: &'static str,
+        is_required: bool,
+    ) -> Property<'_> {
+        let written = self.written;
+        let name = if written { field } else { name };
         let mut schema = self.generator.subschema_for::<T>();
         schema.ensure_object();
-        if is_required {
+        if is_required || written {
             self.required.push(name.into());
         }
         let rules = self.properties.entry(name).or_insert_with(|| schema.into());
-        Property { name, rules, required: &mut self.required }
+        Property { name, rules, required: &mut self.required, written }
     }
 
-    /// Members of other names are what the values of a map are.
-    pub(super) fn others<T: JsonSchema>(&mut self) {
+    /// Members of other names are what the values of a map are; in a result, the map is a member itself.
+    pub(super) fn others<T: JsonSchema>(&mut self, field: &'static str) {
+        if self.written {
+            self.property::<T>(field, field, true);
+            return;
+        }
         let mut schema = self.generator.subschema_for::<T>();
         self.others = Some(schema.remove("additionalProperties").unwrap_or(Value::Bool(true)));
     }
@@ -106,6 +129,8 @@ pub struct Property<'a> {
     name: &'static str,
     rules: &'a mut Value,
     required: &'a mut Vec<Value>,
+    /// Whether it is of a result.
+    written: bool,
 }
 
 impl Property<'_> {
@@ -158,6 +183,9 @@ impl Property<'_> {
 
     /// What it is if it is not sent, where that can be said in JSON.
     pub fn default(self, value: Option<Value>) -> Self {
+        if self.written {
+            return self;
+        }
         self.required.retain(|name| name != self.name);
         match value {
             Some(value) => self.set("default", value),
@@ -211,6 +239,7 @@ impl Property<'_> {
     /// In a list, for its items.
     fn set_each(self, keyword: &'static str, value: impl Into<Value>) -> Self {
         if self.is("array")
+            && !self.written
             && let Some(items) = self.rules.get_mut("items").and_then(Value::as_object_mut)
         {
             items.insert(keyword.into(), value.into());
@@ -220,6 +249,9 @@ impl Property<'_> {
     }
 
     fn set(self, keyword: &'static str, value: impl Into<Value>) -> Self {
+        if self.written && keyword != "description" {
+            return self;
+        }
         if let Some(rules) = self.rules.as_object_mut() {
             rules.insert(keyword.into(), value.into());
         }
@@ -279,10 +311,22 @@ pub fn values(list: &impl Serialize) -> Vec<Value> {
     }
 }
 
-/// Asks whether a value can be written as JSON: [`Written`] answers for those that can, [`Unwritten`] for the others, which
-/// the compiler finds only one reference further.
+/// Asks how a value is said in JSON: [`Spelling`] answers for one of a few names, [`Written`] for what serde can write, and
+/// [`Unwritten`] for all others. The compiler looks at one reference first, then at two, then at none.
 #[derive(Debug)]
 pub struct Probe<'a, T>(pub &'a T);
+
+/// One of a few names, which may be others than serde would write.
+pub trait Spelled {
+    /// As an argument has it.
+    fn spelled(&self) -> &'static str;
+}
+
+/// See [`Probe`].
+pub trait Spelling {
+    /// The name.
+    fn json(&self) -> Option<Value>;
+}
 
 /// See [`Probe`].
 pub trait Written {
@@ -298,10 +342,16 @@ pub trait Unwritten {
     }
 }
 
-impl<T: Serialize> Written for Probe<'_, T> {
+impl<T: Spelled> Spelling for &Probe<'_, T> {
+    fn json(&self) -> Option<Value> {
+        Some(self.0.spelled().into())
+    }
+}
+
+impl<T: Serialize> Written for &&Probe<'_, T> {
     fn json(&self) -> Option<Value> {
         serde_json::to_value(self.0).ok()
     }
 }
 
-impl<T> Unwritten for &Probe<'_, T> {}
+impl<T> Unwritten for Probe<'_, T> {}

@@ -133,7 +133,13 @@ struct Defaults {
     computed: Vec<u8>,
     #[arg(default = "boxed")]
     boxed: Box<str>,
+    #[arg(default = ReadOnly(1))]
+    read_only: ReadOnly,
 }
+
+/// Can be read, and not written.
+#[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+struct ReadOnly(u8);
 
 impl Defaults {
     fn expected() -> Self {
@@ -155,6 +161,7 @@ impl Defaults {
             time: std::time::Duration::from_secs(1),
             computed: vec![1],
             boxed: "boxed".into(),
+            read_only: ReadOnly(1),
         }
     }
 }
@@ -168,7 +175,7 @@ fn a_default_stands_in_for_what_is_missing_and_for_null() {
         .keys()
         .map(|name| (name.clone(), Value::Null))
         .collect();
-    assert_eq!(nulls.len(), 17);
+    assert_eq!(nulls.len(), 18);
     assert_eq!(from_value::<Defaults>(nulls.into()).unwrap(), Defaults::expected());
     assert_eq!(from_str::<Defaults>(r#"{"text": "sent"}"#).unwrap().text, "sent");
 }
@@ -190,10 +197,11 @@ fn a_default_is_published_where_it_can_be_written() {
         ("set", json!([1, 2])),
         ("computed", json!([1])),
         ("boxed", json!("boxed")),
+        ("secret", json!("Two")),
     ] {
         assert_eq!(default(name), Some(wanted), "{name}");
     }
-    assert_eq!(default("secret"), None);
+    assert_eq!(default("read_only"), None);
 }
 
 #[derive(Debug, PartialEq, Arguments)]
