@@ -15,7 +15,7 @@ use crate::extract::{Log, Progress};
 
 /// One run of one tool: who asks, what was sent, and a way to report on it. Cheap to clone.
 ///
-/// Code that wants it takes it first and by value.
+/// Code takes it by value, before its arguments; a function with [`#[tool]`](macro@crate::tool) anywhere.
 ///
 /// ```
 /// use std::path::PathBuf;

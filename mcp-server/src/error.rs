@@ -91,15 +91,25 @@ impl From<Fault> for Error {
     }
 }
 
-/// Everything that is wrong with a server that was to be built, at once.
+/// Everything that is wrong with what was to be built, at once: a server, or a change of its tools.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BuildError {
+    /// What did not happen.
+    what: &'static str,
     defects: Vec<Defect>,
 }
 
 impl BuildError {
     pub(crate) fn new(defects: Vec<Defect>) -> Self {
-        Self { defects }
+        Self { what: "the server cannot be built", defects }
+    }
+
+    pub(crate) fn of_change(defects: Vec<Defect>) -> Self {
+        Self { what: "the tools were not changed", defects }
+    }
+
+    pub(crate) fn of_definition(defects: Vec<Defect>) -> Self {
+        Self { what: "the definition is no tool", defects }
     }
 
     /// What is wrong: which entry, which rule, and what to do.
@@ -112,7 +122,7 @@ impl BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.defects.len();
-        write!(f, "the server cannot be built, for {count} reason{}:", if count == 1 { "" } else { "s" })?;
+        write!(f, "{}, for {count} reason{}:", self.what, if count == 1 { "" } else { "s" })?;
         self.defects.iter().try_for_each(|defect| write!(f, "\n  {defect}"))
     }
 }

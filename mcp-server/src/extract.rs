@@ -81,7 +81,7 @@ pub trait Extract: Sized {
 /// What an extractor cannot do without, told to the server that is built.
 #[derive(Debug, Default)]
 pub struct Needs {
-    pub(crate) states: Vec<(TypeId, &'static str)>,
+    pub(crate) states: Vec<Wanted>,
     pub(crate) logging: bool,
     pub(crate) cancelling: bool,
 }
@@ -89,7 +89,8 @@ pub struct Needs {
 impl Needs {
     /// A state of that type: see [`Server::state`](crate::Server::state).
     pub fn state<T: Send + Sync + 'static>(&mut self) {
-        self.states.push((TypeId::of::<T>(), type_name::<T>()));
+        let shared = TypeId::of::<Arc<T>>();
+        self.states.push(Wanted { kind: TypeId::of::<T>(), shared, name: type_name::<T>() });
     }
 
     /// The capability to log to clients (LOG-1).
@@ -103,6 +104,15 @@ impl Needs {
     }
 }
 
+/// A state that a tool takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    kind: TypeId,
+    /// The same in an `Arc`, as it is given by mistake.
+    shared: TypeId,
+    name: &'static str,
+}
+
 /// The values that a server shares with its tools, one of a type.
 #[derive(Clone, Default)]
 pub(crate) struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
@@ -113,8 +123,18 @@ impl States {
         self.0.insert(TypeId::of::<T>(), state).is_none()
     }
 
-    pub(crate) fn has(&self, kind: TypeId) -> bool {
-        self.0.contains_key(&kind)
+    /// What is wrong if a state is not there: a clause, and what to do.
+    pub(crate) fn lacks(&self, wanted: &Wanted) -> Option<String> {
+        let name = wanted.name;
+        if self.0.contains_key(&wanted.kind) {
+            None
+        } else if self.0.contains_key(&wanted.shared) {
+            Some(format!(
+                "it takes the state `{name}`, which the server was given as an `Arc`: give it with `.shared_state(..)`"
+            ))
+        } else {
+            Some(format!("it takes the state `{name}`, which the server was not given: give it with `.state(..)`"))
+        }
     }
 
     pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
@@ -230,6 +250,7 @@ impl<E: Extract> Extract for Option<E> {
 ///
 /// let tool = Tool::new("count").description("Counts to three.").run(count);
 /// ```
+#[doc(alias = "report")]
 #[derive(Clone, Debug)]
 pub struct Progress {
     link: Link,

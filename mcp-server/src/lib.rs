@@ -29,6 +29,18 @@
 //! The macros write what the builder could say, so all three can do the same, and [`App::add_tool`] takes any of them while the
 //! server serves.
 //!
+//! | | macro | builder | data |
+//! |---|---|---|---|
+//! | name | the function's, `name = ".."` | [`Tool::new`] | `name` |
+//! | description | doc comment, `description = ..` | [`Tool::description`] | `description` |
+//! | one argument | parameter with `#[arg(..)]` | [`Tool::param`] with a [`Param`] | a property of `inputSchema` |
+//! | all arguments | [`Args<T>`](Args), or the parameters | the closure's last parameter | the closure's `Value` |
+//! | required, optional | `T`, `Option<T>` | [`Param::required`] | `required` |
+//! | hints | `read_only`, `destructive`, .. | [`Tool::read_only`], .. | `annotations` |
+//! | structured result | [`Json<T>`](Json), `output = T` | the same, [`Tool::output`] | `outputSchema` |
+//! | public, private extras | `meta = ..`, `tags(..)` | [`Tool::meta`], [`Tool::tag`] | `_meta`, [`Tool::tag`] |
+//! | blocking code | `blocking` | [`Tool::run_blocking`] | the same |
+//!
 //! # What a tool takes
 //!
 //! Its arguments, and before them what it needs:
@@ -48,6 +60,8 @@
 //!
 //! [`Server`] collects and checks; everything that is wrong is said by [`Server::build`], at once. [`App`] serves over HTTP and stdio, is
 //! a tower service, and a [`Handler`](mcp_core::drive::Handler) for any adapter of `mcp-core`. [`testing`] has a client in memory.
+//!
+//! Ids such as TOOL-11, here and in errors, name rules of the protocol; `RULES.md` of `mcp-core` says each in one line.
 //!
 //! Logs go to `tracing`. The library installs no subscriber, so nothing is printed until you do: with the crate
 //! `tracing-subscriber` it is `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. What a message says is never

@@ -128,7 +128,7 @@ impl App {
         if !edit.changed {
             return Ok(());
         }
-        let table = edit.build(&self.0.states, self.0.coerce).map_err(BuildError::new)?;
+        let table = edit.build(&self.0.states, self.0.coerce).map_err(BuildError::of_change)?;
         self.0.table.store(Arc::new(table));
         drop(one_at_a_time);
         self.tell();
@@ -297,7 +297,8 @@ fn split(handle: Handle) -> (usize, u32) {
 
 fn registered_twice(tool: &Tool, first: &Location<'_>) -> Defect {
     let message = format!(
-        "registered twice, at {first} and at {}: names are unique in a server, so rename one (`.renamed(..)`)",
+        "registered twice, at {first} and at {}: names are unique in a server, so rename one (`.renamed(..)`), or take the \
+         first away in the same `App::edit`",
         tool.place()
     );
     Defect { entry: reflect(tool.name()).into(), rule: "TOOL-5", message: message.into() }

@@ -380,18 +380,15 @@ impl Tool {
         if let Some(meta) = self.meta.take_if(|meta| !meta.is_object()) {
             report.add("BASE-21", format!("its `_meta` must be a JSON object, not {}", check::kind(&meta)));
         }
-        let Some(run) = self.run.take() else {
+        let run = self.run.take().unwrap_or_else(|| {
             report.add("TOOL-6", "it has no code: give it some with `.run(..)`");
-            return None;
-        };
-        for (kind, name) in run.needs.states.iter().filter(|(kind, _)| !states.has(*kind)) {
-            let _ = kind;
-            report.add(
-                "TOOL-6",
-                format!("it takes the state `{name}`, which the server was not given: give it with `.state(..)`"),
-            );
+            // So that the rest of it is looked at as well.
+            Run::new(|| (), Place::Here)
+        });
+        for lacking in run.needs.states.iter().filter_map(|wanted| states.lacks(wanted)) {
+            report.add("TOOL-6", lacking);
         }
-        let input = self.input(run.input, coerce, &mut report)?;
+        let input = self.input(run.input, coerce, &mut report).unwrap_or_else(Input::nothing);
         let output = match self.output.take() {
             Some(promised) => Output::promised(promised, self.any_output, &mut report),
             None => (run.output)().map(|schema| Output::derived(&schema, self.any_output, &mut report)),

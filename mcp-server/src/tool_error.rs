@@ -16,6 +16,7 @@ use mcp_core::fault::Fault;
 /// | `Result<_, ToolError>`, and the error came by `?` | that the tool failed; the error's text goes to the log |
 /// | the same by [`ToolError::hidden`], for what `?` does not take: `anyhow::Error`, `Box<dyn Error + Send + Sync>`, a text | that the tool failed; the error's text goes to the log |
 /// | the same by [`ToolError::new`], [`ToolError::fields`] or [`ToolError::blocks`] | what was given |
+/// | the same by `?` from a text | does not compile, as `?` hides and a text is meant to be read: `.ok_or_else(\|\| ToolError::new("..."))?`, `.map_err(ToolError::new)?` |
 /// | the same by [`ToolError::fault`] | nothing: it is an error of the protocol, for clients and not for models |
 ///
 /// Other errors cannot stand in the `Result`, so none is shown by accident: see [`IntoToolError`].
@@ -65,7 +66,7 @@ enum Reason {
 }
 
 /// What the model is told of an error that is not for it.
-const HIDDEN: &str = "The tool failed with an internal error.";
+pub(crate) const HIDDEN: &str = "The tool failed with an internal error.";
 
 impl ToolError {
     /// A failure that the model may read: say what was wrong, and what would help.
@@ -188,7 +189,8 @@ impl fmt::Debug for ToolError {
     label = "neither a text nor `ToolError`",
     note = "return `Result<_, ToolError>`: `?` turns any error into one whose text goes to the log",
     note = "to let the model read it: `.map_err(ToolError::new)?`, or implement `IntoToolError` for the type",
-    note = "for `anyhow::Error` and boxed errors: `.map_err(ToolError::hidden)?`"
+    note = "for `anyhow::Error` and boxed errors: `.map_err(ToolError::hidden)?`",
+    note = "if it is `mcp_server::Error`: a `Result` with one parameter is `mcp_server::Result` here, so name the error too"
 )]
 pub trait IntoToolError {
     /// The error, and who may know.

@@ -131,8 +131,8 @@ mod without {
     impl Validator {
         /// A schema that nothing enforces would promise what is not kept.
         pub(crate) fn compile(_: &Value) -> Result<Self, Vec<String>> {
-            let why = "is given as data, which needs the feature `validate` of `mcp-server` to enforce it: turn it on, or take \
-                       and return types that derive `schemars::JsonSchema`";
+            let why = "is given as data, which needs the feature `validate` of `mcp-server` to enforce it: turn it on, \
+                       as in `mcp-server = { features = [\"validate\"], .. }`, or describe it with `Param`s or take and return types that derive `schemars::JsonSchema`";
             Err(vec![why.into()])
         }
 

@@ -1,7 +1,9 @@
 //! Mistakes are found when the server is built, all of them at once, each with its entry, its rule and a remedy.
 
+use std::sync::Arc;
+
 use mcp_server::schemars::{self, JsonSchema};
-use mcp_server::{BuildError, Json, Server, Tool};
+use mcp_server::{BuildError, Json, Server, State, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -23,7 +25,7 @@ fn every_mistake_is_reported_at_once_design_6() {
     }
     let error = Server::new("", "1")
         .tool(tool("one").run(|| ()))
-        .tool(tool("no code"))
+        .tool(tool("no_code"))
         .tool(Tool::new("silent").run(|| ()))
         .tool(tool("one").run(|| ()))
         .tool(tool("list").run(|_: Vec<u8>| ()))
@@ -35,7 +37,7 @@ fn every_mistake_is_reported_at_once_design_6() {
     assert_eq!(
         defects(&error),
         [
-            ("no code", "TOOL-6"),
+            ("no_code", "TOOL-6"),
             ("silent", "TOOL-3"),
             ("one", "TOOL-5"),
             ("list", "TOOL-4"),
@@ -46,7 +48,7 @@ fn every_mistake_is_reported_at_once_design_6() {
         ]
     );
     let text = format!("{error:?}");
-    assert!(text.starts_with("the server cannot be built, for 8 reasons:\n  `no code`: it has no code"), "{text}");
+    assert!(text.starts_with("the server cannot be built, for 8 reasons:\n  `no_code`: it has no code"), "{text}");
     assert_eq!(text.lines().count(), 9);
     let said = |entry: &str| {
         let defect = error.defects().iter().find(|defect| &*defect.entry == entry);
@@ -157,4 +159,23 @@ fn a_schema_as_data_without_the_feature_that_enforces_it_is_a_mistake_design_8()
         .expect_err("nothing would enforce it");
     assert_eq!(defects(&error), [("data", "TOOL-4"), ("data", "TOOL-13")]);
     assert!(error.to_string().contains("feature `validate`"), "{error}");
+}
+
+#[test]
+fn all_that_is_wrong_with_one_tool_is_told_though_it_has_no_code_tool_5() {
+    let error = Server::new("test", "1").tool(Tool::new("no such name!")).build().expect_err("three mistakes");
+    let rules: Vec<_> = error.defects().iter().map(|defect| defect.rule).collect();
+    assert_eq!(rules, ["TOOL-3", "TOOL-6", "TOOL-5"]);
+}
+
+#[test]
+fn a_state_that_is_missing_or_was_given_in_an_arc_is_told_with_the_remedy() {
+    let takes = || tool("takes").run(|_: State<u32>| ());
+    let error = Server::new("test", "1").tool(takes()).build().expect_err("it was not given");
+    assert!(error.to_string().contains("the state `u32`, which the server was not given: give it with `.state(..)`"));
+    let error = Server::new("test", "1").state(Arc::new(1_u32)).tool(takes()).build().expect_err("it is in an Arc");
+    assert!(error.to_string().contains("given as an `Arc`: give it with `.shared_state(..)`"), "{error}");
+    let error = Server::new("test", "1").state(1_u32).state(2_u32).tool(takes()).build().expect_err("there are two");
+    assert!(error.to_string().contains("the state `u32` was given twice"), "{error}");
+    assert!(Server::new("test", "1").shared_state(Arc::new(1_u32)).tool(takes()).build().is_ok());
 }

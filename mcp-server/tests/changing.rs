@@ -35,12 +35,12 @@ fn what_is_wrong_with_a_change_is_told_at_once_and_changes_nothing() {
     let error = app
         .edit(|tools| {
             tools.remove("first");
-            tools.add(tool("no code"));
+            tools.add(tool("no_code"));
             tools.add(Tool::new("silent").run(|| ()));
         })
         .expect_err("two mistakes");
     let rules: Vec<_> = error.defects().iter().map(|defect| (&*defect.entry, defect.rule)).collect();
-    assert_eq!(rules, [("no code", "TOOL-6"), ("silent", "TOOL-3")]);
+    assert_eq!(rules, [("no_code", "TOOL-6"), ("silent", "TOOL-3")]);
     assert_eq!(app.tool_names(), ["first"], "also what was right about it was not done");
     let twice = app.add_tool(tool("first").run(|| ())).expect_err("there is one");
     let text = twice.to_string();

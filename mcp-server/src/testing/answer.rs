@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::compare;
+use crate::tool_error::HIDDEN;
 
 /// The most characters of an answer that a failed assertion shows: images are long, and nobody reads them.
 const SHOWN: usize = 16 << 10;
@@ -270,6 +271,19 @@ impl Answer {
         }
     }
 
+    /// Where to find what the client was not told, if something was kept from it.
+    fn withheld(&self) -> Option<&'static str> {
+        let said = self.response.pointer("/result/content/0/text").or_else(|| self.response.pointer("/error/message"));
+        match said.and_then(Value::as_str)? {
+            HIDDEN => Some(IN_THE_LOG),
+            text if text.starts_with("Internal error: the tool could not be run") => {
+                Some("a blocking tool needs tokio's pool of threads: use `#[tokio::test]`")
+            }
+            text if text.starts_with("Internal error") => Some(IN_THE_LOG),
+            _ => None,
+        }
+    }
+
     #[track_caller]
     fn is_text(&self, expected: &str) -> &Self {
         let got = self.text();
@@ -314,6 +328,13 @@ impl Answer {
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = serde_json::to_string_pretty(&self.response).map_err(|_| fmt::Error)?;
-        write!(f, "the answer to {} ({}):\n{}", self.asked, self.revision, compare::clipped(&text, SHOWN))
+        write!(f, "the answer to {} ({}):\n{}", self.asked, self.revision, compare::clipped(&text, SHOWN))?;
+        match self.withheld() {
+            Some(where_it_is) => write!(f, "\n{where_it_is}"),
+            None => Ok(()),
+        }
     }
 }
+
+const IN_THE_LOG: &str = "why is in the log, and not for the client: `tracing_subscriber::fmt().with_test_writer().init()` in the \
+                          test shows it";

@@ -80,7 +80,7 @@ impl Tool {
     pub fn validate(definition: &Value) -> Result<(), BuildError> {
         let mut edit = Edit::new();
         edit.add(Self::from_value(definition.clone()).run(|| ()));
-        edit.build(&Default::default(), false).map(drop).map_err(BuildError::new)
+        edit.build(&Default::default(), false).map(drop).map_err(BuildError::of_definition)
     }
 
     #[track_caller]

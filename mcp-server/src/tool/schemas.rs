@@ -24,6 +24,11 @@ pub(super) struct Input {
 }
 
 impl Input {
+    /// To go on with where what was given is no schema, and that was told.
+    pub(super) fn nothing() -> Self {
+        Self { text: schema::nothing().to_string(), rules: Rules::nothing() }
+    }
+
     /// From the types of the code.
     pub(super) fn derived(input: fn() -> Value, coerce: bool, report: &mut Report<'_>) -> Self {
         let derived = schema::derive(input);
