@@ -76,6 +76,9 @@ impl fmt::Debug for Cancelled {
 }
 
 /// One call's end, told once to all who wait for it.
+///
+/// Wakers are woken and dropped without the lock. One may own its task, and so run anything: with the task may go another that
+/// waits here.
 #[derive(Debug, Default)]
 pub(crate) struct Signal(Mutex<Told>);
 
@@ -95,7 +98,6 @@ impl Default for Told {
 impl Signal {
     pub(crate) fn fire(&self) {
         let before = std::mem::replace(&mut *self.lock(), Told::Yes);
-        // Woken without the lock: a waker may poll at once.
         if let Told::NotYet(waiting) = before {
             waiting.into_iter().flatten().for_each(Waker::wake);
         }
@@ -115,16 +117,19 @@ impl Signal {
             })
         });
         let slot = &mut waiting[index];
-        if slot.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
-            *slot = Some(cx.waker().clone());
-        }
+        let same = slot.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+        let before = if same { None } else { slot.replace(cx.waker().clone()) };
+        drop(told);
+        drop(before);
         Poll::Pending
     }
 
     fn leave(&self, place: usize) {
-        if let Told::NotYet(waiting) = &mut *self.lock() {
-            waiting[place] = None;
-        }
+        let before = match &mut *self.lock() {
+            Told::NotYet(waiting) => waiting[place].take(),
+            Told::Yes => None,
+        };
+        drop(before);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Told> {

@@ -2,10 +2,12 @@
 
 mod common;
 
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
 
 use common::{Client, text};
-use mcp_server::{Cancelled, Ctx, Server, Tool, json};
+use mcp_server::{Cancelled, Ctx, Server, Tool, json, testing};
 use tokio::sync::{Notify, mpsc};
 
 fn tool(name: &str) -> Tool {
@@ -97,4 +99,39 @@ async fn many_waits_for_one_call_are_all_woken_and_those_given_up_leave_their_pl
     for _ in 0..10 {
         assert_eq!(heard.recv().await, Some(()));
     }
+}
+
+/// A task that lives for as long as a waker of it does.
+struct Task(#[allow(dead_code, reason = "it is there to be dropped")] Mutex<Cancelled>);
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// Three waits for one call that runs: one that has begun and is owned by a task, and two that have not.
+fn waits(client: &mut testing::Client, kept: &Mutex<Vec<Cancelled>>) -> (Waker, [Cancelled; 2]) {
+    drop(client.start("waiting", ()));
+    let mut kept = std::mem::take(&mut *kept.lock().expect("no panic"));
+    let (first, second, mut owned) = (kept.remove(0), kept.remove(0), kept.remove(0));
+    assert!(Pin::new(&mut owned).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    (Waker::from(Arc::new(Task(Mutex::new(owned)))), [first, second])
+}
+
+#[test]
+fn with_the_waker_of_one_wait_may_go_a_task_that_waits_too() {
+    let kept: Arc<Mutex<Vec<Cancelled>>> = Arc::default();
+    let keep = Arc::clone(&kept);
+    let waiting = tool("waiting").run(move |cancelled: Cancelled| {
+        keep.lock().expect("no panic").extend((0..3).map(|_| cancelled.clone()));
+        std::future::pending::<()>()
+    });
+    let mut client = testing::Client::new(Server::new("test", "1").tool(waiting));
+    let (waker, [mut replaced, _]) = waits(&mut client, &kept);
+    assert!(Pin::new(&mut replaced).poll(&mut Context::from_waker(&waker)).is_pending());
+    drop(waker);
+    assert!(Pin::new(&mut replaced).poll(&mut Context::from_waker(Waker::noop())).is_pending(), "the task is gone");
+    let (waker, [mut given_up, _]) = waits(&mut client, &kept);
+    assert!(Pin::new(&mut given_up).poll(&mut Context::from_waker(&waker)).is_pending());
+    drop(waker);
+    drop(given_up);
 }
