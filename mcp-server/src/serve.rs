@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{self, ThreadId};
 
 use arc_swap::ArcSwap;
 use mcp_core::catalog::{self, Catalog, Defect, Handle, View};
@@ -40,8 +41,7 @@ struct Inner {
     /// Whether arguments are coerced, where no tool says otherwise.
     coerce: bool,
     table: ArcSwap<Table>,
-    /// One change at a time, each on top of the one before.
-    changing: Mutex<()>,
+    turns: Turns,
     watchers: Mutex<Watchers>,
     #[cfg(feature = "http")]
     http: Http,
@@ -74,7 +74,7 @@ impl App {
             states,
             coerce,
             table: ArcSwap::from_pointee(table),
-            changing: Mutex::new(()),
+            turns: Turns::default(),
             watchers: Mutex::new(Watchers::new()),
             #[cfg(feature = "http")]
             http,
@@ -121,17 +121,23 @@ impl App {
     /// # Errors
     ///
     /// Everything that is wrong with what was added, at once; then nothing has changed.
+    ///
+    /// # Panics
+    ///
+    /// If the closure changes the tools of this server by other means than the [`Edit`] that it is given.
     pub fn edit(&self, change: impl FnOnce(&mut Edit)) -> Result<(), BuildError> {
-        let one_at_a_time = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = self.0.turns.take();
         let mut edit = Edit::of(&self.0.table.load());
         change(&mut edit);
         if !edit.changed {
             return Ok(());
         }
         let table = edit.build(&self.0.states, self.0.coerce).map_err(BuildError::of_change)?;
-        self.0.table.store(Arc::new(table));
-        drop(one_at_a_time);
+        let before = self.0.table.swap(Arc::new(table));
+        drop(turn);
         self.tell();
+        // With a tool goes what its code owns, and that may run anything: change tools again, or panic.
+        drop(before);
         Ok(())
     }
 
@@ -188,6 +194,41 @@ impl Handler for App {
 
     fn subscribe(&self, watcher: Weak<dyn Watcher>) {
         self.0.watchers.lock().unwrap_or_else(PoisonError::into_inner).add(watcher);
+    }
+}
+
+/// One change at a time, each on top of the one before.
+#[derive(Default)]
+struct Turns {
+    lock: Mutex<()>,
+    /// The thread whose turn it is: a change within a change would wait for itself.
+    holder: Mutex<Option<ThreadId>>,
+}
+
+struct Turn<'a> {
+    turns: &'a Turns,
+    #[allow(dead_code, reason = "it acts when it is dropped, after the holder is forgotten")]
+    lock: MutexGuard<'a, ()>,
+}
+
+impl Turns {
+    fn take(&self) -> Turn<'_> {
+        let this = Some(thread::current().id());
+        let nested = *self.holder() == this;
+        assert!(!nested, "tools are changed within a change of tools: use the `Edit` that `App::edit` gives");
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.holder() = this;
+        Turn { turns: self, lock }
+    }
+
+    fn holder(&self) -> MutexGuard<'_, Option<ThreadId>> {
+        self.holder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *self.turns.holder() = None;
     }
 }
 

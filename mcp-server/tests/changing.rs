@@ -2,10 +2,11 @@
 
 mod common;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use common::{Client, text};
-use mcp_server::{App, Ctx, Server, Tool, Value, json};
+use mcp_server::{App, Ctx, Server, Tool, Value, json, testing};
 
 fn tool(name: &str) -> Tool {
     Tool::new(name).description("A tool of a test.")
@@ -45,6 +46,49 @@ fn what_is_wrong_with_a_change_is_told_at_once_and_changes_nothing() {
     let twice = app.add_tool(tool("first").run(|| ())).expect_err("there is one");
     let text = twice.to_string();
     assert_eq!(text.matches("mcp-server/tests/changing.rs:").count(), 2, "both places are named: {text}");
+}
+
+#[test]
+#[should_panic(expected = "use the `Edit` that `App::edit` gives")]
+fn a_change_within_a_change_is_told_and_does_not_wait_for_itself() {
+    let app = app();
+    let _ = app.edit(|_| drop(app.add_tool(tool("second").run(|| "second"))));
+}
+
+/// What a tool's code owns.
+struct Owned<F: FnMut()>(F);
+
+impl<F: FnMut()> Owned<F> {
+    const fn is_there(&self) -> bool {
+        true
+    }
+}
+
+impl<F: FnMut()> Drop for Owned<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+#[test]
+fn what_a_tool_that_was_removed_owned_may_change_tools_as_it_goes() {
+    let app = app();
+    let same = app.clone();
+    let owned = Owned(move || assert!(same.remove_tool("first")));
+    app.add_tool(tool("second").run(move || owned.is_there())).expect("it can be added");
+    assert!(app.remove_tool("second"));
+    assert_eq!(app.tool_names(), Vec::<String>::new());
+}
+
+#[test]
+fn clients_are_told_of_a_change_also_if_what_goes_with_it_panics_tool_16() {
+    let app = app();
+    let owned = Owned(|| panic!("it goes"));
+    app.add_tool(tool("second").run(move || owned.is_there())).expect("it can be added");
+    let mut client = testing::Client::new(&app);
+    std::panic::catch_unwind(AssertUnwindSafe(|| app.remove_tool("second"))).expect_err("the caller's own panic");
+    testing::block_on(client.settle());
+    assert!(client.transcript().to_string().contains("notifications/tools/list_changed"));
 }
 
 #[tokio::test]

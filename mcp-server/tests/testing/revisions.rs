@@ -160,7 +160,7 @@ fn a_revision_that_is_not_served_is_told_of_life_2_ver_4() {
 
 #[test]
 fn a_server_that_cannot_be_built_is_told_of_with_every_defect() {
-    let text = failure(|| _ = Client::new(mcp_server::Server::new("", "1").tool(tool("no code"))));
+    let text = failure(|| _ = Client::new(mcp_server::Server::new("", "1").tool(tool("no_code"))));
     assert!(text.starts_with("the server cannot be built, for 2 reasons:"), "{text}");
 }
 
