@@ -1,7 +1,7 @@
 //! `#[tools]` on an `impl` block: its methods with `#[tool]` are tools, and the block stays what it was.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, FnArg, Generics, ImplItem, Receiver, ReceiverKind, Token, Type};
 
@@ -31,7 +31,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let methods = block.methods(&mut errors);
     let has_errors = !errors.is_empty();
     let set = if has_errors { block.broken() } else { block.working(&methods) };
-    let used = block.used(&methods);
+    let used = Block::used(&methods);
     let errors = errors.emit();
     quote! {
         #errors
@@ -62,6 +62,7 @@ struct Method {
     tool: ToolItem,
     receiver: Option<This>,
     cfg: Vec<Attribute>,
+    is_deprecated: bool,
     /// The path of its attribute.
     attribute: syn::Path,
 }
@@ -166,17 +167,14 @@ impl Block {
     }
 
     /// Makes an import of `tool` count as used, though the methods' attributes are gone; and without one it is as good.
-    fn used(&self, methods: &[Method]) -> Option<TokenStream> {
+    fn used(methods: &[Method]) -> Option<TokenStream> {
         let attribute = methods.iter().find_map(|method| method.attribute.get_ident())?;
-        let module = format_ident!("__tools_of_{}", types::name(&self.this)?);
+        // An import by name goes before one of everything, wherever the block stands.
         Some(quote! {
-            #[allow(non_snake_case, unused_imports)]
-            mod #module {
-                use super::*;
-                use ::mcp_server::__private::attributes::*;
-                #[#attribute(__used)]
-                const _: () = ();
-            }
+            #[allow(unused_imports)]
+            use ::mcp_server::__private::attributes::*;
+            #[#attribute(__used)]
+            const _: () = ();
         })
     }
 
@@ -209,26 +207,28 @@ impl Block {
 
     /// The statement that adds a method's tool, with the items that it needs in a scope of their own.
     fn tool(&self, method: &Method) -> TokenStream {
-        let Method { tool, receiver, cfg, .. } = method;
+        let Method { tool, receiver, cfg, is_deprecated, .. } = method;
         let call = Call::new(tool, &self.parameters());
         let (takes, values, answer, builder) = (&call.takes, &call.values, &call.answer, tool.builder());
         let items = &call.items;
-        let held = receiver.map(|_| quote!(let __this = ::std::sync::Arc::clone(&__this);));
+        let held = receiver.map(|_| quote!(let __this = ::core::clone::Clone::clone(&__this);));
         let ident = &tool.ident;
+        let deprecated = is_deprecated.then(|| quote!(#[allow(deprecated)]));
         let (forward, run) = if tool.is_async {
             let (forward, name) = self.forward(method);
-            let given = receiver.map(|_| quote!(::std::sync::Arc::clone(&__this),));
+            let given = receiver.map(|_| quote!(::core::clone::Clone::clone(&__this),));
             (Some(forward), quote!(run(move |#takes| __mcp::map(#name(#given #(#values),*), #answer))))
         } else {
             let run = if tool.is_blocking() { quote!(run_blocking) } else { quote!(run) };
             let given = receiver.map(|receiver| match receiver {
-                This::Shared => quote!(::std::sync::Arc::clone(&__this),),
+                This::Shared => quote!(::core::clone::Clone::clone(&__this),),
                 This::Reference | This::SharedReference => quote!(&__this,),
             });
             (None, quote!(#run(move |#takes| #answer(Self::#ident(#given #(#values),*)))))
         };
         quote! {
             #(#cfg)*
+            #deprecated
             {
                 #items
                 #forward
@@ -299,7 +299,8 @@ impl Method {
         let attrs = syn::parse::Parser::parse2(Attribute::parse_outer, allowed).unwrap_or_default();
         function.attrs.splice(0..0, attrs);
         let cfg = function.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).cloned().collect();
-        Some(Self { tool, receiver, cfg, attribute })
+        let is_deprecated = function.attrs.iter().any(|attr| types::mentions(attr, "deprecated"));
+        Some(Self { tool, receiver, cfg, is_deprecated, attribute })
     }
 }
 

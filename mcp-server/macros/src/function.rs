@@ -25,11 +25,15 @@ impl Parse for Function {
             attrs: input.call(Attribute::parse_outer)?,
             vis: input.parse()?,
             sig: input.parse()?,
-            body: input.step(|cursor| match cursor.token_tree() {
-                Some((proc_macro2::TokenTree::Group(body), rest)) if body.delimiter() == Delimiter::Brace => {
+            // As `group` has it and `token_tree` not: one that came as a macro's `$body:block` is within a group without
+            // delimiters.
+            body: input.step(|cursor| match cursor.group(Delimiter::Brace) {
+                Some((inner, span, rest)) => {
+                    let mut body = Group::new(Delimiter::Brace, inner.token_stream());
+                    body.set_span(span.join());
                     Ok((body, rest))
                 }
-                _ => Err(cursor.error("expected the function's body")),
+                None => Err(cursor.error("expected the function's body")),
             })?,
         })
     }

@@ -43,11 +43,11 @@ impl Literal {
     /// As a `serde_json::Value`; an integer that fits no type of 64 bits is left to the compiler.
     pub(crate) fn json(&self) -> Option<TokenStream> {
         Some(match self {
-            Self::Text(text) => quote!(__mcp::Value::from(#text)),
-            Self::Bool(value) => quote!(__mcp::Value::from(#value)),
+            Self::Text(text) => quote!(<__mcp::Value as ::core::convert::From<_>>::from(#text)),
+            Self::Bool(value) => quote!(<__mcp::Value as ::core::convert::From<_>>::from(#value)),
             Self::Int(_) | Self::Float(_) => {
                 let number = self.number()?;
-                quote!(__mcp::Value::from(#number))
+                quote!(<__mcp::Value as ::core::convert::From<_>>::from(#number))
             }
         })
     }

@@ -39,7 +39,7 @@ pub(crate) fn documented(attrs: &[Attribute]) -> Option<TokenStream> {
 /// Doc comments of the item that stands for a function, if it has none of its own and the description can be one.
 pub(crate) fn as_docs(options: &Options, attrs: &[Attribute], otherwise: &str) -> TokenStream {
     if attrs.iter().any(|attr| doc(attr).is_some()) {
-        let docs = attrs.iter().filter(|attr| attr.path().is_ident("doc"));
+        let docs = attrs.iter().filter(|attr| doc(attr).is_some());
         return quote!(#(#docs)*);
     }
     match options.expr("description") {

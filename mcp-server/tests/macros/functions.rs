@@ -402,3 +402,22 @@ async fn the_number_of_arguments_has_no_bound() {
     let all: serde_json::Map<_, _> = ('a'..='m').map(|name| (name.to_string(), json!(1))).collect();
     assert_eq!(text(&client.call("many", all.into()).await), "13");
 }
+
+macro_rules! constant {
+    ($(#[$attr:meta])* $vis:vis $name:ident: $result:ty = $body:block) => {
+        $(#[$attr])*
+        #[tool]
+        $vis fn $name() -> $result $body
+    };
+}
+
+constant! {
+    /// The answer.
+    pub(crate) answer: u8 = { 42 }
+}
+
+#[tokio::test]
+async fn a_tool_may_come_from_a_macro_by_example() {
+    let mut client = Client::of(server().tool(answer));
+    assert_eq!(text(&client.call("answer", json!({})).await), "42");
+}

@@ -28,6 +28,18 @@ pub fn described(ctx: Ctx, #[arg(default = "a")] text: String, #[arg(default, mi
     format!("{} {text} {number}", ctx.tool())
 }
 
+/// Is found by another name.
+#[tool]
+#[doc(alias = "found")]
+pub fn aliased() {}
+
+/// Is not used.
+#[tool]
+#[expect(dead_code)]
+async fn dead(number: u8) -> u8 {
+    number
+}
+
 /// What is looked for.
 #[derive(Debug, Clone, Arguments)]
 pub struct Search {
@@ -75,6 +87,11 @@ impl Desk {
         number + self.more
     }
 
+    /// Says nothing any more.
+    #[tool]
+    #[deprecated]
+    pub fn old(&self) {}
+
     /// Adds, too.
     #[tool]
     #[must_use]
@@ -88,6 +105,6 @@ async fn the_tools_above_work() {
     assert_eq!(hello("Ada".to_owned()).await, "Hello, Ada!");
     let desk = Arc::new(Desk { more: 1 });
     assert_eq!(desk.add(1).await, desk.clone().add_shared(1));
-    let app = mcp_server::Server::new("test", "1").tool(hello).tool(described).tool(search).tools(desk);
+    let app = mcp_server::Server::new("test", "1").tool(hello).tool(described).tool(search).tool(aliased).tools(desk);
     assert!(app.state("found".to_owned()).build().is_ok());
 }

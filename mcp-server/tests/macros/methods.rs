@@ -226,8 +226,18 @@ impl Pair<u8> {
 
 type Json2 = Vec<u8>;
 
+#[tools]
+impl Pair<u16> {
+    /// The greater.
+    #[tool]
+    fn greater(&self) -> u16 {
+        self.0.max(self.1)
+    }
+}
+
 #[tokio::test]
-async fn a_block_may_be_for_one_of_many_types() {
-    let mut client = Client::of(server().tools(Pair(1, 2)));
+async fn a_block_may_be_for_one_of_many_types_and_others_for_the_others() {
+    let mut client = Client::of(server().tools(Pair(1_u8, 2)).tools(Pair(1_u16, 2)));
     assert_eq!(text(&client.call("both", json!({})).await), "1 2 false");
+    assert_eq!(text(&client.call("greater", json!({})).await), "2");
 }

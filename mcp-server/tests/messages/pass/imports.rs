@@ -63,7 +63,24 @@ mod all {
     }
 }
 
+fn within() -> impl mcp_server::IntoTools {
+    use mcp_server::{tool, tools};
+
+    struct Desk;
+
+    #[tools]
+    impl Desk {
+        /// Adds.
+        #[tool]
+        fn add(&self, a: u8, b: u8) -> u8 {
+            a + b
+        }
+    }
+    Desk
+}
+
 fn main() {
+    drop(within());
     let server = mcp_server::Server::new("a", "1").tools(without::Desk).tools(with::Desk);
     drop(server.tools(with::Other).tools(all::Desk).tool(all::add));
 }
