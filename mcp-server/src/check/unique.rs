@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::node::same;
 use super::number::Num;
-use super::{LETTERS, LISTED, Violation};
+use super::{LETTERS, LISTED, Violation, words};
 
 /// Two equal items. They are told apart by a hash whose key no peer knows, so that none can make this slow.
 pub(super) fn repeated(items: &[Value]) -> Option<(usize, usize)> {
@@ -193,7 +193,9 @@ impl<'de> Visitor<'de> for Twice<'_> {
             let dot = if self.0.path.is_empty() { "" } else { "." };
             self.0.at(&format!("{dot}{}", reflect(&name)), |search| {
                 if !seen.insert(name) && search.found.len() < LISTED {
-                    search.found.push(Violation { path: search.path.clone(), fault: "is given twice".into() });
+                    search
+                        .found
+                        .push(Violation { path: words::end_of(search.path.clone()), fault: "is given twice".into() });
                 }
                 members.next_value_seed(Twice(search))
             })?;
