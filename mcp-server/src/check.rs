@@ -34,7 +34,7 @@ use crate::validate::Validator;
 pub(crate) use self::unique::twice;
 use self::unique::{Unread, read};
 #[cfg(feature = "validate")]
-pub(crate) use self::words::step;
+pub(crate) use self::words::push_step;
 pub(crate) use self::words::{clean, kind, nearest, without_place};
 
 /// Violations listed in one answer: a model corrects a dozen, and 10,000 wrong items need not be named.

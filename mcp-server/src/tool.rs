@@ -194,7 +194,8 @@ impl Tool {
     }
 
     /// The schema of its arguments as data, in place of the one that is derived from its code's types. It is published as it
-    /// is and enforced before the code runs. Needs the feature `validate`: without it the server cannot be built.
+    /// is and enforced before the code runs; a property that is left out has the default which the schema gives it. Needs the
+    /// feature `validate`: without it the server cannot be built.
     ///
     /// ```
     /// use mcp_server::{Server, Tool};

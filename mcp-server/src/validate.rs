@@ -87,7 +87,11 @@ mod with {
     /// In the words of [`check`], where a violation has a path of its own; else in those of the validator.
     fn told(error: &ValidationError<'_>, root: &Value) -> Vec<Violation> {
         let path = dotted(error.instance_path().as_str(), root);
-        let member = |name: &str, fault: &str| Violation { path: check::step(&path, name), fault: fault.into() };
+        let member = |name: &str, fault: &str| {
+            let mut path = path.clone();
+            check::push_step(&mut path, name);
+            Violation { path, fault: fault.into() }
+        };
         match error.kind() {
             Kind::Required { property } => {
                 vec![member(property.as_str().unwrap_or_default(), "is required, and missing")]
@@ -111,7 +115,7 @@ mod with {
                     at = step.parse().ok().and_then(|index: usize| items.get(index));
                 }
                 _ => {
-                    path = check::step(&path, &step);
+                    check::push_step(&mut path, &step);
                     at = at.and_then(|value| value.get(&step));
                 }
             }

@@ -201,6 +201,18 @@ fn what_cannot_be_read_is_told_with_its_path() {
 }
 
 #[test]
+fn a_long_path_is_told_by_its_end() {
+    let schema = json!({"additionalProperties": {"$ref": "#"}, "type": "object"});
+    let mut value = json!(1);
+    for _ in 0..100 {
+        value = json!({"a name that is not short": value});
+    }
+    let found = told(judge(&schema, &value));
+    assert!(found[0].starts_with("`..") && found[0].ends_with("not short`: expected an object, got an integer"));
+    assert!(found[0].len() < 1100, "{}", found[0].len());
+}
+
+#[test]
 fn a_tagged_form_is_told_by_its_tag() {
     let form = |tag: &str, rest: Value| json!({"type": "object", "required": ["by"], "properties": {"by": {"const": tag}, "rest": rest}});
     let schema = json!({"oneOf": [form("card", json!({"type": "string"})), form("cash", json!({"type": "integer"}))]});
@@ -231,6 +243,19 @@ fn constants_with_descriptions_are_one_list_of_values() {
     let said = "`size`: expected one of \"s\", \"m\", \"l\", got \"x\"";
     assert_eq!(told(judge(&schema, &json!({"size": "x"}))), [said]);
 }
+
+#[test]
+fn a_pattern_is_enforced_in_a_text_of_any_length() {
+    let schema = json!({"type": "object", "properties": {"t": {"type": "string", "pattern": "^[ab]*$"}}});
+    for length in [1, SHORT, SHORT + 1] {
+        assert_eq!(judge(&schema, &json!({"t": "a".repeat(length)})), Judged::AsSent);
+        let said = told(judge(&schema, &json!({"t": "a".repeat(length - 1) + "c"})));
+        assert!(said[0].starts_with("`t`: must match the pattern `^[ab]*$`, is \""), "{said:?}");
+    }
+}
+
+/// Bytes of a text in which one pass over the arguments looks for a pattern.
+const SHORT: usize = 1 << 16;
 
 #[test]
 fn lengths_are_counted_in_characters() {

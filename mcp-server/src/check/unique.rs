@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::node::same;
 use super::number::Num;
-use super::{LETTERS, LISTED, Violation};
+use super::{LETTERS, LISTED, Violation, words};
 
 /// Two equal items. They are told apart by a hash whose key no peer knows, so that none can make this slow.
 pub(super) fn repeated(items: &[Value]) -> Option<(usize, usize)> {
@@ -229,7 +229,7 @@ impl Search {
 
     fn say(&mut self, fault: &str) {
         if self.found.len() < LISTED {
-            self.found.push(Violation { path: self.path.clone(), fault: fault.into() });
+            self.found.push(Violation { path: words::end_of(self.path.clone()), fault: fault.into() });
         }
     }
 }

@@ -13,7 +13,7 @@ use super::node::{
 use super::number::Num;
 use super::unique::{repeated, weight};
 use super::words::{self, clean, expected, nearest, quote};
-use super::{KEPT, LETTERS, Violation};
+use super::{KEPT, LETTERS, LISTED, Violation};
 
 /// Schemas within one another: more than the values within one another that are read, each with several.
 const DEPTH: usize = 400;
@@ -21,7 +21,6 @@ const DEPTH: usize = 400;
 const SCORES: usize = 4096;
 /// Violations up to which it is told which of several forms is the nearest.
 const NEAR: usize = 8;
-
 /// Bytes of a text that is too long or too short up to which it is told whether its pattern is broken, too.
 const SEARCHED: usize = 1000;
 
@@ -216,10 +215,16 @@ impl<'a> Walk<'a> {
     }
 
     fn path(&self) -> String {
-        self.path.iter().fold(String::new(), |path, step| match step {
-            Step::Member(name) => words::step(&path, name),
-            Step::Item(index) => format!("{path}[{index}]"),
-        })
+        let mut path = String::new();
+        for step in &self.path {
+            match step {
+                Step::Member(name) => words::push_step(&mut path, name),
+                Step::Item(index) => {
+                    let _ = write!(path, "[{index}]");
+                }
+            }
+        }
+        words::end_of(path)
     }
 
     fn at(&mut self, step: Step<'a>, then: impl FnOnce(&mut Self)) {
@@ -250,8 +255,7 @@ impl<'a> Walk<'a> {
         for limit in rules.limits.iter().filter(|limit| !limit.holds(value)) {
             self.say(|| format!("must be {} {}, is {number}", limit.side.words(), limit.told));
         }
-        if let Some((of, told)) = rules.multiple_of.as_ref().filter(|(of, _)| !value.is_multiple_of(*of)) {
-            let _ = of;
+        if let Some((_, told)) = rules.multiple_of.as_ref().filter(|(of, _)| !value.is_multiple_of(*of)) {
             self.say(|| format!("must be a multiple of {told}, is {number}"));
         }
     }
@@ -324,7 +328,11 @@ impl<'a> Walk<'a> {
         }
         match object.others {
             Others::Each(id) if !known => self.at_member(name, |walk| walk.apply(id, value)),
-            Others::Closed if !known => self.at_member(name, |walk| walk.say(|| unknown(object, name))),
+            Others::Closed if !known => {
+                // To look for what was meant takes longer than all else, and only so many are told.
+                let is_told = self.count() < LISTED;
+                self.at_member(name, |walk| walk.say(|| unknown(is_told.then_some(object), name)));
+            }
             _ => {}
         }
         if let Some(id) = object.names {
@@ -410,7 +418,8 @@ impl<'a> Walk<'a> {
         // Two that are as near: the first.
         let best = scores.min_by_key(|(score, _)| (score.as_a_whole, score.count));
         match (best, &self.mode) {
-            (Some((score, _)), Mode::Count { .. }) => self.add(score),
+            // None fits, whatever a check says when it is asked again.
+            (Some((score, _)), Mode::Count { .. }) => self.add(Score { count: score.count.max(1), ..score }),
             (Some((score, form)), Mode::Tell(found)) if score.count > 0 => {
                 let start = found.len();
                 self.apply(form, value);
@@ -453,8 +462,9 @@ fn panicked(panic: &(dyn Any + Send)) -> String {
     clean(said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)"))
 }
 
-fn unknown(object: &Object, name: &str) -> String {
-    match nearest(name, object.properties.iter().map(|property| &*property.name)) {
+fn unknown(object: Option<&Object>, name: &str) -> String {
+    let names = object.into_iter().flat_map(|object| object.properties.iter().map(|property| &*property.name));
+    match nearest(name, names) {
         Some(meant) => format!("is not a known parameter (did you mean `{meant}`?)"),
         None => "is not a known parameter".into(),
     }

@@ -5,6 +5,8 @@ use serde_json::Value;
 
 /// Characters of one explanation.
 const LONG: usize = 500;
+/// Characters of a path.
+const PATH: usize = 1000;
 /// Names listed of what would have been right.
 const NAMES: usize = 50;
 
@@ -21,10 +23,20 @@ pub(crate) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// The path of a member of what is at `path`.
-pub(crate) fn step(path: &str, name: &str) -> String {
-    let name = reflect(name);
-    if path.is_empty() { name } else { format!("{path}.{name}") }
+/// Goes on to a member of what is at `path`.
+pub(crate) fn push_step(path: &mut String, name: &str) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    path.push_str(&reflect(name));
+}
+
+/// A path as an answer may have it: of a very long one, the end is of more use.
+pub(super) fn end_of(path: String) -> String {
+    match path.char_indices().nth_back(PATH) {
+        Some((start, _)) => format!("..{}", &path[start..]),
+        None => path,
+    }
 }
 
 /// A text with something of the peer's in it, as an answer may say it: longer than a quotation, and bounded all the same.
@@ -59,7 +71,7 @@ pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) 
     let written: Vec<char> = name.chars().take(2 * LETTERS).collect();
     names
         .into_iter()
-        .filter(|known| known.len() <= LETTERS)
+        .filter(|known| known.len() <= LETTERS && written.len().abs_diff(known.len()) <= LETTERS / 3)
         .map(|known| (distance(&written, known), known))
         .filter(|(distance, known)| *distance <= known.chars().count() / 3)
         .min_by_key(|(distance, _)| *distance)
