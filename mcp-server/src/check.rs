@@ -7,8 +7,11 @@
 //!  text ──► stream: does it fit as it is?  ── yes ─────────────────────────────► AsSent
 //!               │ not sure
 //!               ▼
-//!           read into a Value ─► normal: nulls, 5.0, "5", defaults ─► walk ─► AsSent, Changed, Broken
+//!           read into a Value ─► normal: nulls, 5.0, "5" ─► walk ─► defaults ─► AsSent, Changed, Broken
 //! ```
+//!
+//! Defaults come last, and fit by themselves: what was sent is judged as it was sent, also where members are counted or
+//! exclude one another. Checks of the author's own are asked after that, of what the code will see.
 //!
 //! So what is published is what is enforced, also where the type that reads the arguments would be content with less.
 
@@ -27,7 +30,7 @@ use serde_json::Value;
 
 use self::node::{Id, Tree};
 use self::normal::{Settled, Settling};
-use self::walk::Walk;
+use self::walk::{Asked, Walk};
 use crate::schema::{self, Check};
 use crate::validate::Validator;
 
@@ -99,6 +102,8 @@ pub(crate) struct Rules {
     enforced: Enforced,
     /// Whether nothing but an empty object fits.
     nothing: bool,
+    /// Whether there are checks of the author's own.
+    checked: bool,
 }
 
 impl Rules {
@@ -114,20 +119,28 @@ impl Rules {
             return Err(faults);
         }
         let options = Options { defaults: options.defaults && !defaults.is_empty(), ..options };
-        Ok(Self { tree, options, enforced: Enforced::ByTree, nothing: schema::is_nothing(schema) })
+        let (nothing, checked) = (schema::is_nothing(schema), tree.has_checks());
+        Ok(Self { tree, options, enforced: Enforced::ByTree, nothing, checked })
     }
 
     /// Of a tool that takes no arguments.
     pub(crate) fn nothing() -> Self {
         let compile::Compiled { tree, .. } = compile::compile(&schema::nothing(), &[]);
-        Self { tree, options: Options::default(), enforced: Enforced::ByTree, nothing: true }
+        Self { tree, options: Options::default(), enforced: Enforced::ByTree, nothing: true, checked: false }
     }
 
     /// For a schema that was given as data: `validator` enforces it. Coercion, defaults and nulls follow what it says of
-    /// its properties, at any depth, outside alternatives.
+    /// its properties, at any depth, outside alternatives. A default that does not fit where it stands is never put in: what
+    /// lacks it fits all the same.
     pub(crate) fn given(schema: &Value, validator: Validator, options: Options) -> Self {
-        let compile::Compiled { tree, faults, .. } = compile::compile(schema, &[]);
-        Self { tree, options, enforced: Enforced::By { validator, whole: faults.is_empty() }, nothing: false }
+        let compile::Compiled { mut tree, faults, defaults } = compile::compile(schema, &[]);
+        for (place, id, default) in &defaults {
+            if unfit(&tree, place, *id, default).is_some() {
+                tree.forget_default(*id);
+            }
+        }
+        let enforced = Enforced::By { validator, whole: faults.is_empty() };
+        Self { tree, options, enforced, nothing: false, checked: false }
     }
 
     /// Judges the JSON text of the arguments. Bounded: in time by its length, but for alternatives within alternatives, and
@@ -147,10 +160,22 @@ impl Rules {
             Err(Unread::Members(found)) => return Judged::Broken(found),
         };
         let steps = STEPS + STEPS_PER_BYTE * sent.len();
-        let settling = Settling { coerce, defaults, whole: by_tree };
+        let settling = Settling { coerce, defaults: false, whole: by_tree };
         let settled = normal::settle(&self.tree, self.tree.root, settling, steps, &mut value);
-        let found = self.broken(&value, steps);
-        match settled {
+        let waiting = defaults && self.checked;
+        let mut found = self.broken(&value, steps, if waiting { Asked::Schema } else { Asked::All });
+        let settling = Settling { defaults, ..settling };
+        let filled = match settled {
+            Settled::AsItWas | Settled::Changed if defaults => {
+                normal::settle(&self.tree, self.tree.root, settling, steps, &mut value).and(settled)
+            }
+            settled => settled,
+        };
+        if waiting {
+            let asked = Asked::Checks { fits: found.is_empty() };
+            found.extend(Walk::new(&self.tree, steps).asking(asked).violations(self.tree.root, &value));
+        }
+        match filled {
             _ if !found.is_empty() => Judged::Broken(found),
             Settled::Spent => Judged::Broken(vec![Violation {
                 path: String::new(),
@@ -161,8 +186,8 @@ impl Rules {
         }
     }
 
-    fn broken(&self, value: &Value, steps: usize) -> Vec<Violation> {
-        let by_tree = || Walk::new(&self.tree, steps).violations(self.tree.root, value);
+    fn broken(&self, value: &Value, steps: usize, asked: Asked) -> Vec<Violation> {
+        let by_tree = || Walk::new(&self.tree, steps).asking(asked).violations(self.tree.root, value);
         match &self.enforced {
             Enforced::ByTree => by_tree(),
             Enforced::By { validator, .. } if validator.is_valid(value) => Vec::new(),
@@ -191,7 +216,7 @@ pub(crate) fn report(tool: &str, violations: &[Violation]) -> String {
 /// What is wrong with a default, by the rules of what it is the default of.
 fn unfit(tree: &Tree, place: &str, id: Id, default: &Value) -> Option<String> {
     let mut settled = default.clone();
-    normal::settle(tree, id, Settling { coerce: false, defaults: true, whole: true }, STEPS, &mut settled);
+    normal::settle(tree, id, Settling { coerce: false, defaults: false, whole: true }, STEPS, &mut settled);
     let found = Walk::new(tree, STEPS).violations(id, &settled);
     let Violation { path, fault } = found.first()?;
     let within = if path.is_empty() { String::new() } else { format!("`{path}` ") };

@@ -43,6 +43,29 @@ async fn a_schema_is_published_as_it_was_given_tool_14() {
 }
 
 #[tokio::test]
+async fn a_default_refuses_nothing_that_the_schema_lets_in() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "name": {"type": "string", "default": "none"},
+            "page": {"type": "integer", "default": "first"},
+        },
+        "oneOf": [{"required": ["id"]}, {"required": ["name"]}],
+    });
+    let mut client = Client::of(
+        Server::new("test", "1").tool(tool("echo").input_schema(schema).run(|args: Value| args.to_string())),
+    );
+    for (sent, read) in [
+        (json!({"id": 1}), json!({"id": 1, "name": "none"})),
+        (json!({"name": "x", "page": 2}), json!({"name": "x", "page": 2})),
+    ] {
+        assert_eq!(text(&client.call("echo", sent).await), read.to_string());
+    }
+    assert_eq!(client.call("echo", json!({})).await["result"]["isError"], true);
+}
+
+#[tokio::test]
 async fn every_violation_is_reported_with_its_path_and_the_code_is_not_entered_tool_9() {
     let mut client = Client::of(Server::new("test", "1").tool(
         tool("data").input_schema(schema()).run(|args: Value| args["who"].as_str().unwrap_or_default().to_owned()),

@@ -26,6 +26,16 @@ impl Tree {
             node => node,
         }
     }
+
+    pub(super) fn has_checks(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node, Node::Rule(rule) if rule.check.is_some()))
+    }
+
+    pub(super) fn forget_default(&mut self, id: Id) {
+        if let Node::Rule(rule) = &mut self.nodes[id] {
+            rule.default = None;
+        }
+    }
 }
 
 /// A schema.

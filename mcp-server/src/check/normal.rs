@@ -36,6 +36,13 @@ pub(super) enum Settled {
     Spent,
 }
 
+impl Settled {
+    /// What this pass and one before it came to.
+    pub(super) fn and(self, before: Self) -> Self {
+        if self == Self::AsItWas { before } else { self }
+    }
+}
+
 /// Schemas within one another.
 const DEPTH: usize = 400;
 

@@ -353,6 +353,46 @@ fn what_is_absent_gets_its_default_where_no_type_has_one() {
 }
 
 #[test]
+fn what_was_sent_is_judged_without_the_defaults_and_checked_with_them() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let check: Check = Arc::new(move |value| {
+        count.fetch_add(1, Relaxed);
+        if value["a"] == 1 || value["b"] == 2 { Ok(()) } else { Err(format!("sees {value}")) }
+    });
+    let schema = json!({"type": "object", "properties": {
+        "most": {"type": "object", "maxProperties": 1, "properties": {"a": {"default": 1}, "b": {}}, CHECK: 0},
+        "least": {"type": "object", "minProperties": 1, "properties": {"a": {"default": 1}}},
+        "list": {"type": "array", "uniqueItems": true, "items": {"properties": {"a": {"default": 1}}}},
+        "n": {"type": "integer"},
+    }});
+    let rules = Rules::compile(&schema, &[check], Options { defaults: true, ..Options::default() }).expect("it can");
+    let judge = |sent: Value| {
+        asked.store(0, Relaxed);
+        (rules.judge(sent.to_string().as_bytes()), asked.load(Relaxed))
+    };
+    for (sent, read, times) in [
+        (json!({"most": {"b": 3}}), json!({"most": {"b": 3, "a": 1}}), 1),
+        (json!({"list": [{}, {"a": 1}]}), json!({"list": [{"a": 1}, {"a": 1}]}), 0),
+    ] {
+        assert_eq!(judge(sent.clone()), (Judged::Changed(read), times), "{sent}");
+    }
+    for (sent, faults, times) in [
+        (json!({"least": {}}), vec!["`least`: must have at least 1 member, has 0"], 0),
+        (json!({"most": {"a": 2}}), vec!["`most`: sees {\"a\":2}"], 1),
+        (
+            json!({"most": {"a": 2}, "least": {"a": 2}, "n": "x"}),
+            vec!["`n`: expected an integer, got a string", "`most`: sees {\"a\":2}"],
+            1,
+        ),
+        (json!({"most": {"a": 2, "b": 1}}), vec!["`most`: must have at most 1 member, has 2"], 0),
+    ] {
+        let (judged, asked) = judge(sent.clone());
+        assert_eq!((told(judged), asked), (faults.iter().map(ToString::to_string).collect(), times), "{sent}");
+    }
+}
+
+#[test]
 fn a_check_is_asked_of_what_keeps_all_other_rules() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);

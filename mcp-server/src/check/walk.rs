@@ -36,6 +36,21 @@ pub(super) struct Walk<'a> {
     depth: usize,
     /// Whether steps or depth were too few, so that nothing is known of what was not looked at.
     spent: bool,
+    asked: Asked,
+    /// Violations of the schema that are not told.
+    untold: usize,
+}
+
+/// What a value is to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    All,
+    /// All but the checks of the author's own.
+    Schema,
+    /// These alone, where the value keeps all else: everywhere, if it is known that it `fits`.
+    Checks {
+        fits: bool,
+    },
 }
 
 enum Mode {
@@ -63,14 +78,20 @@ impl<'a> Walk<'a> {
     /// `steps` are schemas and members that are looked at, at most.
     pub(super) fn new(tree: &'a Tree, steps: usize) -> Self {
         let mode = Mode::Tell(Vec::new());
-        Self { tree, path: Vec::new(), mode, scores: HashMap::new(), steps, depth: DEPTH, spent: false }
+        let scores = HashMap::new();
+        Self { tree, path: Vec::new(), mode, scores, steps, depth: DEPTH, spent: false, asked: Asked::All, untold: 0 }
+    }
+
+    pub(super) const fn asking(mut self, asked: Asked) -> Self {
+        self.asked = asked;
+        self
     }
 
     /// Everything in which the value breaks the schema, in the order of the schema. Nothing only if it is known to fit.
     pub(super) fn violations(mut self, id: Id, value: &'a Value) -> Vec<Violation> {
         self.apply(id, value);
-        if self.spent && self.count() == 0 {
-            self.say(|| "is too large, or has too many alternatives within one another, to be checked".into());
+        if self.spent && self.count() == self.untold {
+            self.tell(|| "is too large, or has too many alternatives within one another, to be checked".into());
         }
         match self.mode {
             Mode::Tell(found) => found,
@@ -114,7 +135,7 @@ impl<'a> Walk<'a> {
     /// How many violations there are so far.
     const fn count(&self) -> usize {
         match &self.mode {
-            Mode::Tell(found) => found.len(),
+            Mode::Tell(found) => found.len() + self.untold,
             Mode::Count { score, .. } => score.count,
         }
     }
@@ -126,7 +147,15 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Something that breaks the schema.
     fn say(&mut self, fault: impl FnOnce() -> String) {
+        match (self.asked, &self.mode) {
+            (Asked::Checks { .. }, Mode::Tell(_)) => self.untold += 1,
+            _ => self.tell(fault),
+        }
+    }
+
+    fn tell(&mut self, fault: impl FnOnce() -> String) {
         if !self.has_enough() {
             let path = matches!(self.mode, Mode::Tell(_)).then(|| self.path());
             match (&mut self.mode, path) {
@@ -194,7 +223,8 @@ impl<'a> Walk<'a> {
         }
         // It is the author's, and may take for granted what the rest of the schema says.
         if let Some(check) = &rule.check
-            && self.count() == before
+            && self.asked != Asked::Schema
+            && (self.count() == before || self.asked == Asked::Checks { fits: true })
             && !self.spent
             && !value.is_null()
         {
@@ -448,10 +478,10 @@ impl<'a> Walk<'a> {
     fn custom(&mut self, check: &'a Custom, value: &'a Value) {
         match catch_unwind(AssertUnwindSafe(|| (check.0)(value))) {
             Ok(Ok(())) => {}
-            Ok(Err(why)) => self.say(|| clean(&why)),
+            Ok(Err(why)) => self.tell(|| clean(&why)),
             Err(panic) => {
                 tracing::error!(path = self.path(), panic = panicked(&*panic), "the check of an argument panicked");
-                self.say(|| "could not be checked: its check failed".into());
+                self.tell(|| "could not be checked: its check failed".into());
             }
         }
     }
