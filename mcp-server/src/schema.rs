@@ -125,6 +125,7 @@ pub(crate) fn root_fault(schema: &Value) -> Option<String> {
 }
 
 fn generate<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
+    let is_read = matches!(contract, Contract::Deserialize);
     // `$schema` is left out: without it a schema is 2020-12 for every client that follows the protocol, and each tool
     // in the list costs a model tokens.
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -137,7 +138,7 @@ fn generate<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
     if schema.get("title").and_then(Value::as_str) == Some(&*T::schema_name()) {
         schema.as_object_mut().map(|members| members.shift_remove("title"));
     }
-    Plain.transform(&mut schema);
+    Plain { asks: is_read }.transform(&mut schema);
     let members = schema.as_object().cloned().unwrap_or_default();
     without_root_references(members, &T::schema_name())
 }

@@ -158,3 +158,34 @@ async fn a_type_of_arguments_that_is_a_result_too_is_described_as_it_is_written_
         assert!(validator.is_valid(result), "{result} against {writes}");
     }
 }
+
+#[derive(Serialize, JsonSchema)]
+struct Found {
+    #[serde(flatten)]
+    place: Option<Place>,
+    #[serde(skip_serializing_if = "is_seven")]
+    count: Option<u8>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Place {
+    street: Option<String>,
+}
+
+fn is_seven(count: &Option<u8>) -> bool {
+    *count == Some(7)
+}
+
+#[tokio::test]
+async fn what_may_be_left_out_of_a_result_may_also_be_null_tool_11() {
+    let find = Tool::new("find")
+        .description("Finds.")
+        .run(|| Json(Found { place: Some(Place { street: None }), count: None }));
+    let mut client = Client::of(Server::new("test", "1").tool(find));
+    let schema = client.listed("find").await["outputSchema"].clone();
+    assert_eq!(schema.get("required"), None);
+    assert_eq!(schema["properties"]["street"]["type"], json!(["string", "null"]));
+    assert_eq!(schema["properties"]["count"]["type"], json!(["integer", "null"]));
+    let sent = client.call("find", json!({})).await;
+    assert_eq!(sent["result"]["structuredContent"], json!({"street": null, "count": null}));
+}

@@ -8,7 +8,11 @@ use super::{CHECK, COERCE, NULLABLE};
 
 /// Rewrites what schemars says into what clients take: no `null` for what may be left out, and bounds in place of
 /// formats that no client knows, and `{}` for `true`, which is legal and yet too much for some.
-pub(super) struct Plain;
+pub(super) struct Plain {
+    /// Whether it asks for data. One that promises data keeps `null`: what may be left out may also be written as that, for
+    /// example the fields of a flattened `Option` (TOOL-11).
+    pub(super) asks: bool,
+}
 
 impl Transform for Plain {
     fn transform(&mut self, schema: &mut Schema) {
@@ -22,6 +26,9 @@ impl Transform for Plain {
         }
         bound_number(members);
         bound_items(members);
+        if !self.asks {
+            return;
+        }
         let required: Vec<String> = match members.get("required") {
             Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(Into::into).collect(),
             _ => Vec::new(),
