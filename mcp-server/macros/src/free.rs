@@ -111,11 +111,11 @@ fn inner(function: &Function, attrs: &Attributes) -> TokenStream {
 }
 
 /// Lints against what a tool's function is like for good reason: it owns what it takes, it has as many parameters as the tool
-/// has arguments, and whoever calls it may have to await.
+/// has arguments, whoever calls it may have to await, and it cannot be `const`.
 pub(crate) fn allowed(function: &Function) -> TokenStream {
     let unused = function.sig.asyncness.map(|_| quote!(clippy::unused_async,));
     let many = (function.sig.inputs.len() > 7).then(|| quote!(clippy::too_many_arguments,));
-    quote!(#[allow(#unused #many clippy::needless_pass_by_value)])
+    quote!(#[allow(#unused #many clippy::missing_const_for_fn, clippy::needless_pass_by_value)])
 }
 
 fn working(tool: &ToolItem, attrs: &Attributes) -> TokenStream {
