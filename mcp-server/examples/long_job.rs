@@ -22,10 +22,10 @@ async fn count(#[arg(desc = "How far", min = 1, max = 3600)] steps: u32, progres
 #[tool(blocking)]
 fn divisor(#[arg(min = 2)] number: u64, progress: Progress, cancelled: Cancelled) -> Result<u64, String> {
     for candidate in 2..=number.isqrt() {
-        if number % candidate == 0 {
+        if number.is_multiple_of(candidate) {
             return Ok(candidate);
         }
-        if candidate % 1_000_000 == 0 {
+        if candidate.is_multiple_of(1_000_000) {
             if cancelled.is_cancelled() {
                 return Err("cancelled".into());
             }

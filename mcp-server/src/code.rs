@@ -88,13 +88,34 @@ pub enum Place {
 
 /// A tool's code, its types erased.
 #[doc(hidden)]
-pub struct Code(Box<Erased>);
+pub struct Code(
+    /// There until it is dropped.
+    Option<Box<Erased>>,
+);
 
 type Erased = dyn Fn(Ctx, Given, &Arc<Entry>) -> Running + Send + Sync;
 
 impl Code {
     fn new(run: impl Fn(Ctx, Given, &Arc<Entry>) -> Running + Send + Sync + 'static) -> Self {
-        Self(Box::new(run))
+        Self(Some(Box::new(run)))
+    }
+
+    fn run(&self, ctx: Ctx, given: Given, entry: &Arc<Entry>) -> Running {
+        match &self.0 {
+            Some(run) => run(ctx, given, entry),
+            None => Running::Done(Outcome::Fail(Fault::internal("Internal error: the tool could not be run"))),
+        }
+    }
+}
+
+/// What the code owns goes with it, and the last to hold a tool that was removed is a call that ends: a panic then is no
+/// reason to lose that call's answer.
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Err(panic) = contain(|| drop(self.0.take())) {
+            tracing::error!(panic = said(&*panic), "what a tool's code owns panicked as it was dropped");
+            discard(panic);
+        }
     }
 }
 
@@ -125,11 +146,11 @@ impl Entry {
         contain(|| {
             let ctx = Ctx::new(call, link, self);
             match self.judge(ctx.arguments()) {
-                Ok(given) => (self.code.0)(ctx, given, self),
+                Ok(given) => self.code.run(ctx, given, self),
                 Err(answer) => complete(answer),
             }
         })
-        .unwrap_or_else(|panic| Running::Done(self.panicked(&*panic)))
+        .unwrap_or_else(|panic| Running::Done(self.panicked(panic)))
     }
 
     /// The arguments as the code may read them, or the answer to arguments that the published schema does not let in.
@@ -176,10 +197,9 @@ impl Entry {
     }
 
     /// To the log goes what the panic said; to the peer, that there was one (TOOL-10).
-    fn panicked(&self, panic: &(dyn Any + Send)) -> Outcome {
-        let said = panic.downcast_ref::<&str>().copied();
-        let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)");
-        tracing::error!(tool = &*self.name, panic = check::clean(said), "a tool panicked");
+    fn panicked(&self, panic: Box<dyn Any + Send>) -> Outcome {
+        tracing::error!(tool = &*self.name, panic = said(&*panic), "a tool panicked");
+        discard(panic);
         Outcome::Fail(Fault::internal("Internal error: the tool panicked"))
     }
 
@@ -206,7 +226,7 @@ impl Entry {
         };
         let entry = Arc::clone(self);
         let task = runtime.spawn_blocking(move || {
-            contain(|| entry.settle(run().into_answer())).unwrap_or_else(|panic| entry.panicked(&*panic))
+            contain(|| entry.settle(run().into_answer())).unwrap_or_else(|panic| entry.panicked(panic))
         });
         Running::Later(Box::pin(OnPool { task, end }))
     }
@@ -214,6 +234,19 @@ impl Entry {
 
 fn complete(answer: ToolAnswer) -> Running {
     Running::Done(Outcome::Complete(Answer::Tool(answer)))
+}
+
+/// What a panic said, if it said a text.
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    check::clean(text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)"))
+}
+
+/// What was thrown may panic as it is dropped; what that throws is not looked at any more.
+fn discard(panic: Box<dyn Any + Send>) {
+    if let Err(again) = contain(move || drop(panic)) {
+        std::mem::forget(again);
+    }
 }
 
 /// Foreign code shares nothing with the library but its arguments, so a panic of it leaves nothing half done here.
@@ -234,7 +267,7 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let mut this = this.project();
             if let Err(panic) = contain(|| this.future.set(None)) {
-                this.entry.panicked(&*panic);
+                this.entry.panicked(panic);
             }
         }
     }
@@ -253,10 +286,10 @@ impl<F: Future<Output: IntoAnswer>> Future for Contained<F> {
         let outcome = match polled {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(outcome)) => outcome,
-            Err(panic) => entry.panicked(&*panic),
+            Err(panic) => entry.panicked(panic),
         };
         if let Err(panic) = contain(|| this.future.set(None)) {
-            entry.panicked(&*panic);
+            entry.panicked(panic);
         }
         Poll::Ready(outcome)
     }

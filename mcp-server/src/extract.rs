@@ -221,10 +221,14 @@ impl Extract for Cancelled {
     }
 }
 
-/// `None` where it cannot be had.
+/// `None` where it cannot be had. What the model would not have been told goes to the log, at `debug`: it is no failure.
 impl<E: Extract> Extract for Option<E> {
     fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
-        Ok(E::extract(ctx).ok())
+        let extracted = E::extract(ctx);
+        if let Err(error) = &extracted {
+            tracing::debug!(tool = ctx.tool(), ?error, "an optional extractor had nothing to give");
+        }
+        Ok(extracted.ok())
     }
 
     // A state that may be missing is not needed; what costs something is.

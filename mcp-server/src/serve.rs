@@ -91,11 +91,19 @@ impl App {
     /// # Errors
     ///
     /// Everything that is wrong with it, at once, also if there is one of its name already: then nothing has changed.
+    ///
+    /// # Panics
+    ///
+    /// Within the closure of [`App::edit`]: use the [`Edit`] there.
     pub fn add_tool(&self, tool: impl IntoTool) -> Result<(), BuildError> {
         self.edit(|edit| edit.add(tool))
     }
 
     /// Takes a tool away; false if there is none of that name. Calls of it that run go on to their end.
+    ///
+    /// # Panics
+    ///
+    /// Within the closure of [`App::edit`]: use the [`Edit`] there.
     #[allow(clippy::must_use_candidate, reason = "whether it was there is often of no interest")]
     pub fn remove_tool(&self, name: &str) -> bool {
         let mut found = false;

@@ -312,3 +312,53 @@ async fn logging_is_offered_only_where_a_tool_logs_design_5() {
         assert!(capabilities.get("tools").is_some(), "{capabilities}");
     }
 }
+
+/// Panics as it is dropped, but for while a panic is on its way: that would end the process.
+struct Mine;
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("secret in a destructor");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_removed_tool_owns_may_panic_as_it_goes_and_its_last_call_is_answered_tool_10() {
+    let gate = std::sync::Arc::new(tokio::sync::Notify::new());
+    let entered = std::sync::Arc::new(tokio::sync::Notify::new());
+    let app = server().build().expect("it builds");
+    let (gates, enters, mine) = (gate.clone(), entered.clone(), std::sync::Arc::new(Mine));
+    app.add_tool(tool("mined").run(move || {
+        let (gate, entered, _mine) = (gates.clone(), enters.clone(), &mine);
+        async move {
+            entered.notify_one();
+            gate.notified().await;
+            "answered"
+        }
+    }))
+    .expect("it can be added");
+    let mut client = Client::to(app.clone());
+    client.request("tools/call", json!({"name": "mined"})).await;
+    entered.notified().await;
+    assert!(app.remove_tool("mined"));
+    gate.notify_one();
+    assert_eq!(text(&client.next().await), "answered");
+    app.add_tool(tool("next").run(|| "next")).expect("and it goes on");
+    assert_eq!(text(&client.call("next", json!({})).await), "next");
+}
+
+#[tokio::test]
+async fn what_was_thrown_may_panic_as_it_is_dropped_tool_10() {
+    let mut client = Client::of(
+        server()
+            .tool(tool("plain").run(|| -> String { std::panic::panic_any(Mine) }))
+            .tool(tool("later").run(async || -> String { std::panic::panic_any(Mine) }))
+            .tool(tool("pool").run_blocking(|| -> String { std::panic::panic_any(Mine) })),
+    );
+    for name in ["plain", "later", "pool"] {
+        let response = client.call(name, json!({})).await;
+        assert_eq!(response["error"]["message"], "Internal error: the tool panicked", "{name}: {response}");
+    }
+}
