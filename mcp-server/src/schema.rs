@@ -10,6 +10,7 @@ use schemars::generate::{Contract, SchemaSettings};
 use schemars::transform::Transform as _;
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::plain::tighten;
 use self::plain::{Plain, Unmarked};
 
 /// A check of an argument's value that no keyword can say; the error is a clause that follows the argument's path. It is asked

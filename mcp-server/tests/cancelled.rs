@@ -1,5 +1,7 @@
 //! Word of a call's end.
 
+#![cfg(feature = "tokio")]
+
 mod common;
 
 use std::pin::Pin;

@@ -1,5 +1,7 @@
 //! The macros: what they make of functions, methods, structs and enums, seen from outside.
 
+#![cfg(feature = "tokio")]
+
 mod common;
 
 #[path = "macros/arguments.rs"]

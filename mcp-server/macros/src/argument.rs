@@ -168,6 +168,23 @@ impl Argument {
                 errors.at(self.options.expr(least), message);
             }
         }
+        self.check_range(errors);
+    }
+
+    /// What the type cannot be, no bound lets in.
+    fn check_range(&self, errors: &mut Errors) {
+        let each = types::item(&self.ty).unwrap_or_else(|| self.inner());
+        let Some((least, most)) = types::range(each) else { return };
+        let (least, most) = (Literal::Int(least), Literal::Int(most));
+        let ty = types::text(each);
+        if let Some(bound) = self.literal("min").filter(|bound| bound.less(&least)) {
+            let message = format!("`min = {bound}` is less than any `{ty}`: leave it out, or change the type");
+            errors.at(self.options.expr("min"), message);
+        }
+        if let Some(bound) = self.literal("max").filter(|bound| most.less(bound)) {
+            let message = format!("`max = {bound}` is more than any `{ty}`: leave it out, or change the type");
+            errors.at(self.options.expr("max"), message);
+        }
     }
 
     fn check_values(&self, errors: &mut Errors) {

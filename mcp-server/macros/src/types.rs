@@ -50,6 +50,22 @@ impl Shape {
     }
 }
 
+/// The least and the greatest value of an integer of a known size.
+pub(crate) fn range(ty: &Type) -> Option<(i128, i128)> {
+    Some(match name(ty)?.as_str() {
+        "u8" => (0, u8::MAX.into()),
+        "u16" => (0, u16::MAX.into()),
+        "u32" => (0, u32::MAX.into()),
+        "u64" => (0, u64::MAX.into()),
+        "i8" => (i8::MIN.into(), i8::MAX.into()),
+        "i16" => (i16::MIN.into(), i16::MAX.into()),
+        "i32" => (i32::MIN.into(), i32::MAX.into()),
+        "i64" => (i64::MIN.into(), i64::MAX.into()),
+        "u128" | "usize" => (0, i128::MAX),
+        _ => return None,
+    })
+}
+
 /// The type of what is in a list, in an `Option` or not.
 pub(crate) fn item(ty: &Type) -> Option<&Type> {
     let ty = optional(ty).unwrap_or(ty);

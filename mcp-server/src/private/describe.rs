@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::Name;
-use crate::schema::{CHECK, COERCE, register};
+use crate::schema::{CHECK, COERCE, register, tighten};
 
 /// One of a few names: as an argument has it, as serde would write it, and what it is.
 type NameForm = (&'static str, &'static str, Option<&'static str>);
@@ -60,6 +60,8 @@ pub struct Object<'a> {
     required: Vec<Value>,
     /// What members of other names must be.
     others: Option<Value>,
+    /// What else the type says that takes them.
+    rest: Map<String, Value>,
     description: Option<&'static str>,
 }
 
@@ -68,7 +70,15 @@ impl<'a> Object<'a> {
     pub fn new(generator: &'a mut SchemaGenerator, open: bool) -> Self {
         let written = generator.contract().is_serialize();
         let others = (!open && !written).then_some(Value::Bool(false));
-        Self { generator, written, properties: Map::new(), required: Vec::new(), others, description: None }
+        Self {
+            generator,
+            written,
+            properties: Map::new(),
+            required: Vec::new(),
+            others,
+            rest: Map::new(),
+            description: None,
+        }
     }
 
     /// `field` is its name in Rust.
@@ -89,7 +99,8 @@ impl<'a> Object<'a> {
         Property { name, rules, required: &mut self.required, written }
     }
 
-    /// Members of other names are what the values of a map are; in a result, the map is a member itself.
+    /// Members of other names are what the type that takes them says: the values of a map, or the fields of a struct. In a result,
+    /// that is a member itself.
     pub(super) fn others<T: JsonSchema>(&mut self, field: &'static str) {
         if self.written {
             self.property::<T>(field, field, true);
@@ -97,6 +108,18 @@ impl<'a> Object<'a> {
         }
         let mut schema = self.generator.subschema_for::<T>();
         self.others = Some(schema.remove("additionalProperties").unwrap_or(Value::Bool(true)));
+        for key in ["title", "description", "type", "default"] {
+            schema.remove(key);
+        }
+        if let Some(Value::Object(properties)) = schema.remove("properties") {
+            for (name, rules) in properties {
+                self.properties.entry(name).or_insert(rules);
+            }
+        }
+        if let Some(Value::Array(names)) = schema.remove("required") {
+            self.required.extend(names.into_iter().filter(|name| !self.required.contains(name)).collect::<Vec<_>>());
+        }
+        self.rest = schema.as_object().cloned().unwrap_or_default();
     }
 
     /// What it is.
@@ -119,6 +142,7 @@ impl<'a> Object<'a> {
         if let Some(others) = self.others {
             schema.insert("additionalProperties".into(), others);
         }
+        schema.extend(self.rest);
         schema.into()
     }
 }
@@ -242,7 +266,7 @@ impl Property<'_> {
             && !self.written
             && let Some(items) = self.rules.get_mut("items").and_then(Value::as_object_mut)
         {
-            items.insert(keyword.into(), value.into());
+            put(items, keyword, value.into());
             return self;
         }
         self.set(keyword, value)
@@ -253,9 +277,18 @@ impl Property<'_> {
             return self;
         }
         if let Some(rules) = self.rules.as_object_mut() {
-            rules.insert(keyword.into(), value.into());
+            put(rules, keyword, value.into());
         }
         self
+    }
+}
+
+/// A bound is added to those of the type, any other rule stands in place of its own.
+fn put(rules: &mut Map<String, Value>, keyword: &str, value: Value) {
+    if value.is_number() && (keyword.starts_with("min") || keyword.starts_with("max")) {
+        tighten(rules, keyword, value);
+    } else {
+        rules.insert(keyword.into(), value);
     }
 }
 

@@ -110,16 +110,37 @@ impl Transform for Unmarked {
 fn bound_number(schema: &mut Map<String, Value>) {
     let Some(Value::String(format)) = schema.get("format") else { return };
     let (least, most): (Option<i64>, Option<i64>) = match format.as_str() {
+        "int8" => (Some(i8::MIN.into()), Some(i8::MAX.into())),
+        "int16" => (Some(i16::MIN.into()), Some(i16::MAX.into())),
         "int32" => (Some(i32::MIN.into()), Some(i32::MAX.into())),
+        "uint8" => (Some(0), Some(u8::MAX.into())),
+        "uint16" => (Some(0), Some(u16::MAX.into())),
         "uint32" => (Some(0), Some(u32::MAX.into())),
-        "int8" | "int16" | "int64" | "int128" | "int" | "uint8" | "uint16" | "uint64" | "uint128" | "uint"
-        | "float" | "double" => (None, None),
+        "uint64" | "uint128" | "uint" => (Some(0), None),
+        "int64" | "int128" | "int" | "float" | "double" => (None, None),
         _ => return,
     };
     schema.shift_remove("format");
     for (key, bound) in [("minimum", least), ("maximum", most)] {
         if let Some(bound) = bound {
-            schema.entry(key).or_insert_with(|| bound.into());
+            tighten(schema, key, bound.into());
         }
+    }
+}
+
+/// Adds a bound, unless there is one that is as tight: what a type cannot be, no other rule lets in.
+pub(crate) fn tighten(schema: &mut Map<String, Value>, key: &str, bound: Value) {
+    let is_tight = |known: &Value| match (known.as_f64(), bound.as_f64()) {
+        (Some(known), Some(bound)) => {
+            if key.starts_with("min") {
+                known >= bound
+            } else {
+                known <= bound
+            }
+        }
+        _ => true,
+    };
+    if !schema.get(key).is_some_and(is_tight) {
+        schema.insert(key.to_owned(), bound);
     }
 }

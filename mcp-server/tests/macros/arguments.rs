@@ -616,3 +616,91 @@ async fn texts_are_taken_for_what_they_spell_where_it_is_said() {
     assert_eq!(text(&client.call("spelled", json!({"number": 1, "exact": "1"})).await), "1 Some(1) None");
     assert_eq!(client.call("spelled_none", json!({"known": "1"})).await["result"]["isError"], true);
 }
+
+/// What the type of a field that takes the rest says of it.
+#[derive(Arguments)]
+#[allow(dead_code, reason = "read, and told by its schema")]
+struct Others {
+    more: u8,
+    some: Option<String>,
+}
+
+#[derive(Arguments)]
+#[allow(dead_code, reason = "read, and told by its schema")]
+struct WithFields {
+    known: u8,
+    #[arg(rest)]
+    others: Others,
+}
+
+#[derive(Arguments)]
+#[allow(dead_code, reason = "read, and told by its schema")]
+struct WithNumbers {
+    known: u8,
+    #[arg(rest)]
+    others: HashMap<u32, u8>,
+}
+
+#[test]
+fn rest_says_what_its_type_says() {
+    let byte = json!({"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255});
+    let wanted = json!({
+        "type": "object",
+        "properties": {"known": byte, "more": byte, "some": {"type": ["string", "null"]}},
+        "required": ["known", "more"],
+        "additionalProperties": false,
+    });
+    assert_eq!(schema::<WithFields>(), wanted);
+    from_str::<WithFields>(r#"{"more": 1, "known": 2}"#).expect("it fits");
+    let wanted = json!({
+        "type": "object",
+        "properties": {"known": byte},
+        "required": ["known"],
+        "additionalProperties": false,
+        "patternProperties": {r"^\d+$": byte},
+    });
+    assert_eq!(schema::<WithNumbers>(), wanted);
+    from_str::<WithNumbers>(r#"{"1": 1, "known": 2}"#).expect("it fits");
+}
+
+type Byte = u8;
+const MANY: u16 = 300;
+
+/// Asks for more than its types can be.
+#[tool]
+fn beyond(
+    #[arg(min = -5, max = 300)] named: Byte,
+    #[arg(max = MANY)] constant: u8,
+    #[arg(min = 0)] not_zero: std::num::NonZeroU16,
+    #[arg(max_length = 9)] letter: char,
+    #[arg(min_items = 1, max_items = 9)] three: [u8; 3],
+    #[arg(max = MANY)] list: Vec<u8>,
+) -> String {
+    format!("{named}{constant}{not_zero}{letter}{three:?}{list:?}")
+}
+
+/// The same by serde.
+#[derive(serde::Deserialize, JsonSchema)]
+#[schemars(crate = "mcp_server::schemars")]
+#[allow(dead_code, reason = "told by its schema")]
+struct Beyond {
+    #[schemars(range(min = -5, max = 300))]
+    named: i8,
+}
+
+#[tokio::test]
+async fn no_rule_lets_in_what_a_type_cannot_be() {
+    let byte = json!({"type": "integer", "minimum": 0, "maximum": 255});
+    let wanted = json!({
+        "named": byte,
+        "constant": byte,
+        "not_zero": {"type": "integer", "minimum": 1, "maximum": 65535},
+        "letter": {"type": "string", "minLength": 1, "maxLength": 1},
+        "three": {"type": "array", "items": byte, "minItems": 3, "maxItems": 3},
+        "list": {"type": "array", "items": byte},
+    });
+    assert_eq!(properties(beyond, "beyond").await, wanted);
+    let tool = mcp_server::Tool::new("serde").description("A tool of a test.").run(|_: Beyond| ());
+    let listed = Client::of(Server::new("test", "1").tool(tool)).listed("serde").await;
+    assert_eq!(listed["inputSchema"]["properties"]["named"], json!({"type": "integer", "minimum": -5, "maximum": 127}));
+}

@@ -5,4 +5,6 @@
 mod common;
 mod conduit;
 mod nexus;
+// Its definitions are data.
+#[cfg(feature = "validate")]
 mod raxol;

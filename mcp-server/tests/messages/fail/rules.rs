@@ -99,4 +99,14 @@ fn headers(
 #[tool]
 fn names(#[arg(name = "same")] a: String, #[arg(name = "same")] b: String) {}
 
+/// Does something.
+#[tool]
+fn ranges(
+    #[arg(min = -5, max = 300)] a: u8,
+    #[arg(min = -129)] b: Option<i8>,
+    #[arg(max = 65_536)] c: Vec<u16>,
+    #[arg(min = 0, max = 255)] d: u8,
+) {
+}
+
 fn main() {}
