@@ -1,6 +1,6 @@
 //! The macros: what they make of functions, methods, structs and enums, seen from outside.
 
-#![cfg(feature = "tokio")]
+#![cfg(all(feature = "tokio", feature = "http"))]
 
 mod common;
 

@@ -4,10 +4,9 @@ mod common;
 
 use bytes::Bytes;
 use common::{Client, text};
-use mcp_server::{Args, Arguments, Content, Json, Server, Tool, ToolAnswer, Value, json, tool};
+use mcp_server::{Content, Json, Server, Tool, ToolAnswer, json, tool};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Map;
 
 #[derive(Serialize, JsonSchema)]
 struct Weather {
@@ -111,81 +110,89 @@ async fn links_lists_of_blocks_and_field_errors_are_answers_tool_18() {
     );
 }
 
-#[derive(Clone, Arguments, Serialize)]
-#[arg(rename_all = "kebab-case")]
-struct Item {
-    #[arg(name = "the-title", min_length = 1)]
-    title: String,
-    #[arg(default = Priority::VeryHigh)]
-    priority: Priority,
-    note: Option<String>,
-    r#type: Vec<Option<u8>>,
-    #[arg(rest)]
-    more: Map<String, Value>,
-}
-
-#[derive(Clone, Copy, Arguments, Serialize)]
-#[arg(rename_all = "snake_case")]
-enum Priority {
-    Low,
-    VeryHigh,
-}
-
-/// Gives back what it got.
-#[tool]
-fn give_back(Args(item): Args<Item>) -> Json<Item> {
-    Json(item)
-}
-
+/// Held against the schema by a validator of others.
 #[cfg(feature = "validate")]
-#[tokio::test]
-async fn a_type_of_arguments_that_is_a_result_too_is_described_as_it_is_written_tool_11() {
-    let mut client = Client::of(Server::new("test", "1").tool(give_back));
-    let listed = client.listed("give_back").await;
-    let reads = &listed["inputSchema"];
-    assert_eq!(reads["required"], json!(["the-title", "type"]));
-    assert_eq!(reads["properties"]["priority"]["enum"], json!(["low", "very_high"]));
-    let writes = &listed["outputSchema"];
-    assert_eq!(writes["required"], json!(["title", "priority", "note", "type", "more"]));
-    assert_eq!(writes["properties"]["priority"]["enum"], json!(["Low", "VeryHigh"]));
-    let validator = jsonschema::validator_for(writes).expect("a schema");
-    for arguments in [
-        json!({"the-title": "a", "type": []}),
-        json!({"the-title": "a", "type": [1, null], "note": "b", "priority": "low", "x": {"y": 1}}),
-    ] {
-        let answer = client.call("give_back", arguments).await;
-        let result = &answer["result"]["structuredContent"];
-        assert!(validator.is_valid(result), "{result} against {writes}");
+mod both_ways {
+    use mcp_server::{Args, Arguments, Value};
+    use serde_json::Map;
+
+    use super::*;
+
+    #[derive(Clone, Arguments, Serialize)]
+    #[arg(rename_all = "kebab-case")]
+    struct Item {
+        #[arg(name = "the-title", min_length = 1)]
+        title: String,
+        #[arg(default = Priority::VeryHigh)]
+        priority: Priority,
+        note: Option<String>,
+        r#type: Vec<Option<u8>>,
+        #[arg(rest)]
+        more: Map<String, Value>,
     }
-}
 
-#[derive(Serialize, JsonSchema)]
-struct Found {
-    #[serde(flatten)]
-    place: Option<Place>,
-    #[serde(skip_serializing_if = "is_seven")]
-    count: Option<u8>,
-}
+    #[derive(Clone, Copy, Arguments, Serialize)]
+    #[arg(rename_all = "snake_case")]
+    enum Priority {
+        Low,
+        VeryHigh,
+    }
 
-#[derive(Serialize, JsonSchema)]
-struct Place {
-    street: Option<String>,
-}
+    /// Gives back what it got.
+    #[tool]
+    fn give_back(Args(item): Args<Item>) -> Json<Item> {
+        Json(item)
+    }
 
-fn is_seven(count: &Option<u8>) -> bool {
-    *count == Some(7)
-}
+    #[tokio::test]
+    async fn a_type_of_arguments_that_is_a_result_too_is_described_as_it_is_written_tool_11() {
+        let mut client = Client::of(Server::new("test", "1").tool(give_back));
+        let listed = client.listed("give_back").await;
+        let reads = &listed["inputSchema"];
+        assert_eq!(reads["required"], json!(["the-title", "type"]));
+        assert_eq!(reads["properties"]["priority"]["enum"], json!(["low", "very_high"]));
+        let writes = &listed["outputSchema"];
+        assert_eq!(writes["required"], json!(["title", "priority", "note", "type", "more"]));
+        assert_eq!(writes["properties"]["priority"]["enum"], json!(["Low", "VeryHigh"]));
+        let validator = jsonschema::validator_for(writes).expect("a schema");
+        for arguments in [
+            json!({"the-title": "a", "type": []}),
+            json!({"the-title": "a", "type": [1, null], "note": "b", "priority": "low", "x": {"y": 1}}),
+        ] {
+            let answer = client.call("give_back", arguments).await;
+            let result = &answer["result"]["structuredContent"];
+            assert!(validator.is_valid(result), "{result} against {writes}");
+        }
+    }
 
-#[tokio::test]
-async fn what_may_be_left_out_of_a_result_may_also_be_null_tool_11() {
-    let find = Tool::new("find")
-        .description("Finds.")
-        .run(|| Json(Found { place: Some(Place { street: None }), count: None }));
-    let mut client = Client::of(Server::new("test", "1").tool(find));
-    let schema = client.listed("find").await["outputSchema"].clone();
-    assert_eq!(schema.get("required"), None);
-    assert_eq!(schema["properties"]["street"]["type"], json!(["string", "null"]));
-    assert_eq!(schema["properties"]["count"]["type"], json!(["integer", "null"]));
-    let sent = client.call("find", json!({})).await;
-    assert_eq!(sent["result"]["structuredContent"], json!({"street": null, "count": null}));
+    #[derive(Serialize, JsonSchema)]
+    struct Found {
+        #[serde(flatten)]
+        place: Option<Place>,
+        #[serde(skip_serializing_if = "is_seven")]
+        count: Option<u8>,
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    struct Place {
+        street: Option<String>,
+    }
+
+    fn is_seven(count: &Option<u8>) -> bool {
+        *count == Some(7)
+    }
+
+    #[tokio::test]
+    async fn what_may_be_left_out_of_a_result_may_also_be_null_tool_11() {
+        let find = Tool::new("find")
+            .description("Finds.")
+            .run(|| Json(Found { place: Some(Place { street: None }), count: None }));
+        let mut client = Client::of(Server::new("test", "1").tool(find));
+        let schema = client.listed("find").await["outputSchema"].clone();
+        assert_eq!(schema.get("required"), None);
+        assert_eq!(schema["properties"]["street"]["type"], json!(["string", "null"]));
+        assert_eq!(schema["properties"]["count"]["type"], json!(["integer", "null"]));
+        let sent = client.call("find", json!({})).await;
+        assert_eq!(sent["result"]["structuredContent"], json!({"street": null, "count": null}));
+    }
 }
