@@ -51,12 +51,13 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Arguments for T {
     }
 
     fn locate(sent: &[u8]) -> Option<(String, String)> {
-        let error = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(sent)).err()?;
-        let path = match error.path().to_string() {
-            root if root == "." => String::new(),
-            path => path,
-        };
-        Some((path, error.inner().to_string()))
+        // A text is only broken off at a number or a name that its type does not take; a value tells which it is.
+        let value: Option<Value> = serde_json::from_slice(sent).ok();
+        let by_value = value.and_then(|value| serde_path_to_error::deserialize::<_, T>(value).err());
+        let by_text =
+            || serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(sent)).err();
+        let error = by_value.or_else(by_text)?;
+        Some((check::place(error.path()), error.inner().to_string()))
     }
 }
 
@@ -120,8 +121,12 @@ pub(crate) fn refused<A: Arguments>(tool: &str, given: &Given) -> ToolAnswer {
     let (path, fault) = A::locate(&sent).unwrap_or_default();
     let mut fault = check::without_place(&fault);
     // An integer of JSON may have any size and spelling, one of Rust has a number of bits.
-    if fault.contains("floating point") && ["i64", "u64", "isize", "usize"].iter().any(|kind| fault.ends_with(kind)) {
-        fault = "must be an integer of at most 64 bits, without fraction and exponent".into();
+    let bits = ["64", "128"]
+        .into_iter()
+        .find(|bits| fault.ends_with(&format!("i{bits}")) || fault.ends_with(&format!("u{bits}")));
+    let bits = bits.or_else(|| fault.ends_with("size").then_some("64"));
+    if let Some(bits) = bits.filter(|_| fault.contains("floating point")) {
+        fault = format!("must be an integer of at most {bits} bits, without fraction and exponent");
     }
-    ToolAnswer::error(check::report(tool, &[Violation { path: check::clean(&path), fault }]))
+    ToolAnswer::error(check::report(tool, &[Violation { path, fault }]))
 }

@@ -38,7 +38,7 @@ pub(crate) use self::unique::twice;
 use self::unique::{Unread, read};
 #[cfg(feature = "validate")]
 pub(crate) use self::words::push_step;
-pub(crate) use self::words::{clean, kind, nearest, without_place};
+pub(crate) use self::words::{clean, kind, nearest, place, without_place};
 
 /// Violations listed in one answer: a model corrects a dozen, and 10,000 wrong items need not be named.
 const LISTED: usize = 32;
@@ -226,8 +226,8 @@ fn unfit(tree: &Tree, place: &str, id: Id, default: &Value) -> Option<String> {
 /// What is JSON and cannot be read: a number that is too large for any type.
 fn unreadable(sent: &[u8], error: &serde_json::Error) -> Violation {
     let located = serde_path_to_error::deserialize::<_, Value>(&mut serde_json::Deserializer::from_slice(sent));
-    let path = located.err().map(|error| error.path().to_string()).filter(|path| path != ".");
-    Violation { path: path.map_or_else(String::new, |path| clean(&path)), fault: without_place(&error.to_string()) }
+    let path = located.err().map(|error| place(error.path())).unwrap_or_default();
+    Violation { path, fault: without_place(&error.to_string()) }
 }
 
 #[cfg(test)]

@@ -408,3 +408,24 @@ async fn what_is_told_of_large_wrong_arguments_stays_short() {
         assert!(text(&refused).len() < 10_000);
     }
 }
+
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "read by serde, for its schema and its refusals")]
+struct Wide {
+    wide: Vec<u128>,
+    by_number: Option<BTreeMap<u32, u8>>,
+}
+
+#[tokio::test]
+async fn what_a_type_refuses_by_itself_is_told_where_it_is_tool_9() {
+    let mut client = Client::of(server().tool(tool("wide").run(|_: Wide| ())));
+    for (sent, fault) in [
+        (r#"{"wide": [1, 1e20]}"#, "`wide[1]`: must be an integer of at most 128 bits, without fraction and exponent"),
+        (r#"{"wide": [], "by_number": {"7": 1, "07": 1}}"#, "`by_number`: invalid number"),
+    ] {
+        let told = client.call_text("wide", sent).await;
+        assert_eq!(text(&told), format!("Invalid arguments for tool `wide`:\n- {fault}"), "{sent}");
+    }
+    let largest = format!(r#"{{"wide": [{}]}}"#, u128::MAX);
+    assert_eq!(client.call_text("wide", &largest).await["result"]["content"], json!([]), "it is read whole");
+}

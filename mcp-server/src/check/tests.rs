@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::*;
 use crate::schema::{CHECK, COERCE, NULLABLE};
@@ -192,6 +192,21 @@ fn no_member_may_be_named_so_that_a_reader_takes_its_text_for_the_value() {
     let thread = std::thread::Builder::new().stack_size(1 << 20);
     let judged = thread.spawn(move || rules.judge(format!("{{\"any\": {deep}}}").as_bytes())).expect("a thread").join();
     assert_eq!(told(judged.expect("it has room")).len(), 1);
+}
+
+#[test]
+fn what_was_meant_is_told_of_a_few_names() {
+    let names =
+        |end: &'static str| (0..60).map(move |index| (format!("{index:02}{}{end}", "name".repeat(15)), json!(1)));
+    let schema = json!({
+        "type": "object",
+        "properties": names("").map(|(name, _)| (name, json!({}))).collect::<Map<_, _>>(),
+        "additionalProperties": false,
+    });
+    let many = told(judge(&schema, &Value::Object(names("s").collect())));
+    let guessed = many.iter().filter(|told| told.contains("did you mean")).count();
+    assert!((1..LISTED).contains(&guessed), "comparing all with all would take seconds: {guessed}");
+    assert!(many[0].contains("did you mean `00name"), "{}", many[0]);
 }
 
 #[test]

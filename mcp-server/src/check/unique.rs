@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{BuildHasher as _, Hash as _, Hasher, RandomState};
 
-use mcp_core::fault::reflect;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::node::same;
 use super::number::Num;
-use super::{LETTERS, LISTED, Violation, words};
+use super::words::{end_of, push_index, push_step};
+use super::{LETTERS, LISTED, Violation};
 
 /// Two equal items. They are told apart by a hash whose key no peer knows, so that none can make this slow.
 pub(super) fn repeated(items: &[Value]) -> Option<(usize, usize)> {
@@ -219,9 +219,9 @@ struct Search {
 }
 
 impl Search {
-    fn at<T>(&mut self, step: &str, then: impl FnOnce(&mut Self) -> T) -> T {
+    fn at<T>(&mut self, step: impl FnOnce(&mut String), then: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.path.len();
-        self.path.push_str(step);
+        step(&mut self.path);
         let result = then(self);
         self.path.truncate(length);
         result
@@ -229,7 +229,7 @@ impl Search {
 
     fn say(&mut self, fault: &str) {
         if self.found.len() < LISTED {
-            self.found.push(Violation { path: words::end_of(self.path.clone()), fault: fault.into() });
+            self.found.push(Violation { path: end_of(self.path.clone()), fault: fault.into() });
         }
     }
 }
@@ -244,7 +244,7 @@ impl<'de> Visitor<'de> for Twice<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         for index in 0.. {
-            if self.0.at(&format!("[{index}]"), |search| items.next_element_seed(Twice(search)))?.is_none() {
+            if self.0.at(|path| push_index(path, index), |search| items.next_element_seed(Twice(search)))?.is_none() {
                 break;
             }
         }
@@ -254,16 +254,18 @@ impl<'de> Visitor<'de> for Twice<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         let mut seen = HashSet::new();
         while let Some(name) = members.next_key::<String>()? {
-            let dot = if self.0.path.is_empty() { "" } else { "." };
-            self.0.at(&format!("{dot}{}", reflect(&name)), |search| {
+            let again = seen.contains(&name);
+            let told = |search: &mut Search| {
                 if name == RESERVED {
                     search.say("is not a name that an argument can have");
                 }
-                if !seen.insert(name) {
+                if again {
                     search.say("is given twice");
                 }
                 members.next_value_seed(Twice(search))
-            })?;
+            };
+            self.0.at(|path| push_step(path, &name), told)?;
+            seen.insert(name);
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use super::node::{
 use super::number::Num;
 use super::unique::{repeated, weight};
 use super::words::{self, clean, expected, nearest, quote};
-use super::{KEPT, LETTERS, LISTED, Violation};
+use super::{KEPT, LETTERS, Violation};
 
 /// Schemas within one another: more than the values within one another that are read, each with several.
 const DEPTH: usize = 400;
@@ -21,6 +21,9 @@ const DEPTH: usize = 400;
 const SCORES: usize = 4096;
 /// Violations up to which it is told which of several forms is the nearest.
 const NEAR: usize = 8;
+
+/// Pairs of letters that are compared to find the names that were meant: with a dozen mistakes, no tool comes near.
+const COMPARED: usize = 1 << 20;
 /// Bytes of a text that is too long or too short up to which it is told whether its pattern is broken, too.
 const SEARCHED: usize = 1000;
 
@@ -39,6 +42,8 @@ pub(super) struct Walk<'a> {
     asked: Asked,
     /// Violations of the schema that are not told.
     untold: usize,
+    /// Pairs of letters that may still be compared.
+    compared: usize,
 }
 
 /// What a value is to keep.
@@ -79,7 +84,18 @@ impl<'a> Walk<'a> {
     pub(super) fn new(tree: &'a Tree, steps: usize) -> Self {
         let mode = Mode::Tell(Vec::new());
         let scores = HashMap::new();
-        Self { tree, path: Vec::new(), mode, scores, steps, depth: DEPTH, spent: false, asked: Asked::All, untold: 0 }
+        Self {
+            tree,
+            path: Vec::new(),
+            mode,
+            scores,
+            steps,
+            depth: DEPTH,
+            spent: false,
+            asked: Asked::All,
+            untold: 0,
+            compared: COMPARED,
+        }
     }
 
     pub(super) const fn asking(mut self, asked: Asked) -> Self {
@@ -249,9 +265,7 @@ impl<'a> Walk<'a> {
         for step in &self.path {
             match step {
                 Step::Member(name) => words::push_step(&mut path, name),
-                Step::Item(index) => {
-                    let _ = write!(path, "[{index}]");
-                }
+                Step::Item(index) => words::push_index(&mut path, *index),
             }
         }
         words::end_of(path)
@@ -359,9 +373,8 @@ impl<'a> Walk<'a> {
         match object.others {
             Others::Each(id) if !known => self.at_member(name, |walk| walk.apply(id, value)),
             Others::Closed if !known => {
-                // To look for what was meant takes longer than all else, and only so many are told.
-                let is_told = self.count() < LISTED;
-                self.at_member(name, |walk| walk.say(|| unknown(is_told.then_some(object), name)));
+                let guesses = self.guesses(object, name);
+                self.at_member(name, |walk| walk.say(|| unknown(object, name, guesses)));
             }
             _ => {}
         }
@@ -376,6 +389,17 @@ impl<'a> Walk<'a> {
                 self.at_member(name, |walk| walk.say(|| format!("its name {fault}")));
             }
         }
+    }
+
+    /// Whether it is looked for the name that was meant.
+    fn guesses(&mut self, object: &Object, name: &str) -> bool {
+        let known: usize = object.properties.iter().map(|property| property.name.len()).sum();
+        let left = self.compared.checked_sub(name.len().saturating_mul(known));
+        let tells = matches!(self.mode, Mode::Tell(_)) && !self.has_enough();
+        if let (Some(left), true) = (left, tells) {
+            self.compared = left;
+        }
+        left.is_some() && tells
     }
 
     fn array(&mut self, array: &'a Array, items: &'a [Value]) {
@@ -492,8 +516,8 @@ fn panicked(panic: &(dyn Any + Send)) -> String {
     clean(said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)"))
 }
 
-fn unknown(object: Option<&Object>, name: &str) -> String {
-    let names = object.into_iter().flat_map(|object| object.properties.iter().map(|property| &*property.name));
+fn unknown(object: &Object, name: &str, guesses: bool) -> String {
+    let names = object.properties.iter().filter(|_| guesses).map(|property| &*property.name);
     match nearest(name, names) {
         Some(meant) => format!("is not a known parameter (did you mean `{meant}`?)"),
         None => "is not a known parameter".into(),

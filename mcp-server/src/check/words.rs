@@ -1,7 +1,10 @@
 //! How values, places and faults are told to a model.
 
+use std::fmt::Write as _;
+
 use mcp_core::fault::reflect;
 use serde_json::Value;
+use serde_path_to_error::Segment;
 
 /// Characters of one explanation.
 const LONG: usize = 500;
@@ -23,12 +26,34 @@ pub(crate) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Goes on to a member of what is at `path`.
+/// Goes on to a member of what is at `path`: to `a.b`, or to `a["b.c"]` where a name would be taken for more or less than one.
 pub(crate) fn push_step(path: &mut String, name: &str) {
-    if !path.is_empty() {
-        path.push('.');
+    let name = reflect(name);
+    let is_plain = !name.is_empty() && name.trim() == name && !name.contains(['.', '[', ']', '"', '`']);
+    // Writing to a String cannot fail.
+    let _ = match &**path {
+        _ if !is_plain => write!(path, "[{}]", Value::from(name).to_string().replace('`', "\\u0060")),
+        "" => write!(path, "{name}"),
+        _ => write!(path, ".{name}"),
+    };
+}
+
+/// The same to an item.
+pub(super) fn push_index(path: &mut String, index: usize) {
+    let _ = write!(path, "[{index}]");
+}
+
+/// The place of what could not be read, as far as it is known.
+pub(crate) fn place(path: &serde_path_to_error::Path) -> String {
+    let mut told = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => push_index(&mut told, *index),
+            Segment::Map { key: name } | Segment::Enum { variant: name } => push_step(&mut told, name),
+            Segment::Unknown => {}
+        }
     }
-    path.push_str(&reflect(name));
+    end_of(told)
 }
 
 /// A path as an answer may have it: of a very long one, the end is of more use.
@@ -71,7 +96,12 @@ pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) 
     let written: Vec<char> = name.chars().take(2 * LETTERS).collect();
     names
         .into_iter()
-        .filter(|known| known.len() <= LETTERS && written.len().abs_diff(known.len()) <= LETTERS / 3)
+        .filter(|known| known.len() <= LETTERS)
+        // As many letters are put in or left out as one has more than the other.
+        .filter(|known| {
+            let letters = known.chars().count();
+            written.len().abs_diff(letters) <= letters / 3
+        })
         .map(|known| (distance(&written, known), known))
         .filter(|(distance, known)| *distance <= known.chars().count() / 3)
         .min_by_key(|(distance, _)| *distance)
@@ -104,7 +134,26 @@ fn distance(written: &[char], known: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{end_of, nearest, push_step};
+
+    #[test]
+    fn a_path_leads_to_one_place_and_has_an_end() {
+        for (path, name, wanted) in [
+            ("", "a", "a"),
+            ("a[0]", "b c", "a[0].b c"),
+            ("", "", r#"[""]"#),
+            ("a", "b.c", r#"a["b.c"]"#),
+            ("a", "[0]", r#"a["[0]"]"#),
+            ("a", "`\"", r#"a["\u0060\""]"#),
+            ("a", "\u{202e}\n", "a.\u{fffd}\u{fffd}"),
+        ] {
+            let mut at = path.to_owned();
+            push_step(&mut at, name);
+            assert_eq!(at, wanted, "{path} {name}");
+        }
+        let long = end_of(format!("first.{}.last", "é".repeat(2000)));
+        assert!(long.chars().count() < 1010 && long.ends_with(".last"), "{long}");
+    }
 
     #[test]
     fn the_nearest_name_is_the_one_that_was_meant() {
