@@ -120,12 +120,17 @@ impl<'a> Normal<'a> {
     }
 
     fn object(&mut self, object: &'a Object, members: &mut Map<String, Value>, coerce: bool) {
+        let is_nothing = |name: &str, value: &Value| {
+            let property = || object.place(name).map(|place| &object.properties[place]);
+            value.is_null() && property().is_some_and(|property| !property.required && property.null == Null::Absent)
+        };
+        // All at once: to take out one moves all behind it.
+        if members.iter().any(|(name, value)| is_nothing(name, value)) {
+            members.retain(|name, value| !is_nothing(name, value));
+            self.changed = true;
+        }
         for property in &object.properties {
             let name = &*property.name;
-            if !property.required && property.null == Null::Absent && members.get(name).is_some_and(Value::is_null) {
-                members.shift_remove(name);
-                self.changed = true;
-            }
             match members.get_mut(name) {
                 Some(value) => self.value(property.node, value, coerce),
                 None if self.settling.defaults => {
