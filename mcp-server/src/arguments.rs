@@ -12,6 +12,10 @@ use crate::schema;
 /// What a tool's code may take as its arguments: a type that derives [`Arguments`](derive@crate::Arguments), or
 /// `serde::Deserialize` and `schemars::JsonSchema`; and where a schema or [params](crate::Param) describe them, also
 /// [`Value`](crate::Value).
+///
+/// All that its schema says is enforced before it is read. What serde code of its own does beside that is up to the type: a
+/// `try_from` or `deserialize_with` may refuse more, and the caller reads its error's text; an `alias` is taken, and the schema
+/// knows nothing of it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a tool's arguments",
     label = "cannot be read from JSON, or has no JSON Schema",
