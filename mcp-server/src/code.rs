@@ -177,7 +177,7 @@ impl Entry {
                 Some(fault) => Outcome::Fail(fault),
                 None => Outcome::Complete(Answer::Tool(answer)),
             },
-            Err(fault) => Outcome::Fail(fault),
+            Err(outcome) => outcome,
         }
     }
 

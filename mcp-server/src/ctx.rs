@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcp_core::drive::Link;
+use mcp_core::question::Resume;
 use mcp_core::{Ability, Call, CallId, Caller, Kind, Level, Note, Peer, Time};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -85,6 +86,13 @@ impl Ctx {
     #[must_use]
     pub fn log(&self) -> Log {
         Log::new(self.link.clone())
+    }
+
+    /// What an earlier run of this call asked the client, and what came back: see
+    /// [`ToolError::ask`](crate::ToolError::ask). `None` in the first run.
+    #[must_use]
+    pub fn resume(&self) -> Option<&Resume> {
+        self.call.resume.as_deref()
     }
 
     /// Whether nobody waits for the answer any more. Asynchronous code is dropped then and need not ask; code that blocks

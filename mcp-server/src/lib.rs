@@ -113,6 +113,7 @@ pub use tool_error::{IntoToolError, ToolError};
 pub use mcp_core::answer::{Annotations, Content, Icon, Link, Role, Theme, ToolAnswer};
 pub use mcp_core::catalog::Defect;
 pub use mcp_core::policy::{Limits, Policy, Seal, Timing};
+pub use mcp_core::question;
 pub use mcp_core::{Ability, Caller, Code, Fault, Level, Peer, Revision, Span};
 #[doc = include_str!("docs/arguments.md")]
 pub use mcp_server_macros::Arguments;

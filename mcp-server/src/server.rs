@@ -130,8 +130,7 @@ impl Server {
 
     /// What seals state that travels through clients (MRTR-8). Default: [`Keys::random`], which is right for one process;
     /// servers that answer for one another need the same [`Keys`].
-    ///
-    /// Only code on `mcp-core` can ask a client so far, and no tool of this crate: until one can, nothing is sealed.
+    /// It is the state of a tool that [asks](crate::ToolError::ask).
     pub fn seal(mut self, seal: impl Seal + 'static) -> Self {
         self.seal = Some(Arc::new(seal));
         self

@@ -3,8 +3,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use bytes::Bytes;
+use mcp_core::Outcome;
 use mcp_core::answer::{Block, Content, ToolAnswer};
 use mcp_core::fault::Fault;
+use mcp_core::question::Question;
 
 /// Why a tool failed, and who may know.
 ///
@@ -63,6 +66,7 @@ enum Reason {
     Shown(ToolAnswer),
     Hidden(Box<dyn std::error::Error + Send + Sync>),
     Fault(Fault),
+    Ask { questions: Vec<(Box<str>, Question)>, state: Bytes },
 }
 
 /// What the model is told of an error that is not for it.
@@ -109,8 +113,38 @@ impl ToolError {
         Self(Reason::Fault(fault))
     }
 
-    /// What is sent. The text of what is not goes to the log.
-    pub(crate) fn settle(self, tool: &str) -> Result<ToolAnswer, Fault> {
+    /// Not a failure yet: the client is asked first, and the tool is run again with what it says. The second run finds the
+    /// replies, by the same keys, and `state`, opaque bytes, in [`Ctx::resume`](crate::Ctx::resume).
+    ///
+    /// Works in both eras (MRTR-1): the run ends here, and nothing waits for a person. A tool that asks is run more than once, so what it
+    /// does before it asks, it does again. A client that cannot be asked, refuses or does not answer is told by the reply.
+    ///
+    /// ```
+    /// use mcp_server::question::{Question, Response};
+    /// use mcp_server::{Ctx, Tool, ToolError};
+    ///
+    /// fn deploy(ctx: Ctx) -> Result<&'static str, ToolError> {
+    ///     let Some(resume) = ctx.resume() else {
+    ///         let schema = r#"{"type":"object","properties":{"sure":{"type":"boolean"}},"required":["sure"]}"#;
+    ///         let question = Question::Form { message: "Approve deploy?".into(), schema: schema.into() };
+    ///         return Err(ToolError::ask([("approval", question)], "step 1"));
+    ///     };
+    ///     match resume.reply("approval") {
+    ///         Some(Response::Result(json)) if json.starts_with(br#"{"action":"accept""#) => Ok("Deployed."),
+    ///         _ => Ok("Cancelled."),
+    ///     }
+    /// }
+    ///
+    /// let tool = Tool::new("deploy").description("Deploys.").run(deploy);
+    /// ```
+    #[must_use]
+    pub fn ask<K: Into<Box<str>>>(questions: impl IntoIterator<Item = (K, Question)>, state: impl Into<Bytes>) -> Self {
+        let questions = questions.into_iter().map(|(key, question)| (key.into(), question)).collect();
+        Self(Reason::Ask { questions, state: state.into() })
+    }
+
+    /// What is sent, or how else the run ends. The text of what is not sent goes to the log.
+    pub(crate) fn settle(self, tool: &str) -> Result<ToolAnswer, Outcome> {
         match self.0 {
             Reason::Shown(mut answer) => {
                 // An error never carries a structured result (TOOL-11).
@@ -122,7 +156,8 @@ impl ToolError {
                 tracing::error!(tool, error = &*error, "a tool failed");
                 Ok(ToolAnswer::error(HIDDEN))
             }
-            Reason::Fault(fault) => Err(fault),
+            Reason::Fault(fault) => Err(Outcome::Fail(fault)),
+            Reason::Ask { questions, state } => Err(Outcome::Ask { questions, state }),
         }
     }
 }
@@ -146,6 +181,7 @@ impl fmt::Display for ToolError {
             }
             Reason::Hidden(_) => f.write_str(HIDDEN),
             Reason::Fault(fault) => f.write_str(fault.message()),
+            Reason::Ask { .. } => f.write_str("the client is to be asked"),
         }
     }
 }
@@ -156,6 +192,7 @@ impl fmt::Debug for ToolError {
             Reason::Shown(answer) => f.debug_tuple("ToolError").field(&answer.content).finish(),
             Reason::Hidden(error) => f.debug_tuple("ToolError").field(error).finish(),
             Reason::Fault(fault) => f.debug_tuple("ToolError").field(fault).finish(),
+            Reason::Ask { questions, .. } => f.debug_tuple("ToolError").field(questions).finish(),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! The tools of ConduitMCP's DSL text.
 
+use mcp_server::question::{Question, Response};
 use mcp_server::testing::Client as TestClient;
-use mcp_server::{Args, Arguments, Caller, Icon, Json, Param, Server, Tool, ToolError, Value, json, tool};
+use mcp_server::{
+    Ability, Args, Arguments, Caller, Ctx, Icon, Json, Param, Revision, Server, Tool, ToolError, Value, json, tool,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -345,4 +348,41 @@ async fn the_other_tools_answer_too() {
     client.call("catalog", json!({})).await.assert_text("...");
     client.call("render_video", json!({"script": "fade in"})).await.assert_text("rendered 7 bytes");
     client.call("render_video", json!({})).await.assert_error_contains("`script`: is required");
+}
+
+/// Deploys, if it is approved
+#[tool(name = "deploy")]
+fn deploy_if_approved(ctx: Ctx, #[arg(desc = "Where to")] target: String) -> Result<String, ToolError> {
+    let Some(resume) = ctx.resume() else {
+        let schema = json!({"type": "object", "properties": {"note": {"type": "string"}}}).to_string();
+        let question = Question::Form { message: "Approve deploy?".into(), schema: schema.into() };
+        return Err(ToolError::ask([("approval", question)], target));
+    };
+    let accepted = match resume.reply("approval") {
+        Some(Response::Result(reply)) => serde_json::from_slice::<Value>(reply)?["action"] == "accept",
+        _ => false,
+    };
+    let target = String::from_utf8_lossy(&resume.state);
+    Ok(if accepted { format!("Deployed {target}") } else { "Cancelled".to_owned() })
+}
+
+#[tokio::test]
+async fn deploy_asks_and_finds_its_state_and_the_answer_in_every_era_that_has_questions_mrtr_1() {
+    let app = server().tool(deploy_if_approved).build().expect("it builds");
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
+        for (action, said) in [("accept", "Deployed eu"), ("decline", "Cancelled"), ("cancel", "Cancelled")] {
+            let mut client = TestClient::builder(&app)
+                .revision(revision)
+                .can(Ability::ElicitationForm)
+                .on_request(move |method, params| {
+                    assert_eq!((method, &params["message"]), ("elicitation/create", &json!("Approve deploy?")));
+                    json!({"action": action, "content": {}})
+                })
+                .connect();
+            client.call("deploy", json!({"target": "eu"})).await.assert_text(said);
+        }
+        // Who cannot be asked has not approved.
+        let mut client = TestClient::builder(&app).revision(revision).connect();
+        client.call("deploy", json!({"target": "eu"})).await.assert_text("Cancelled");
+    }
 }
