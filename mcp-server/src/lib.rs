@@ -79,6 +79,7 @@ mod error;
 mod extract;
 #[cfg(feature = "http")]
 pub mod http;
+mod into_icon;
 mod into_tool;
 mod json;
 mod param;
@@ -101,13 +102,14 @@ pub use code::ToolFn;
 pub use ctx::Ctx;
 pub use error::{BuildError, Error, Result};
 pub use extract::{Amount, Extract, Log, Needs, Progress, State};
+pub use into_icon::IntoIcon;
 pub use into_tool::{IntoTool, IntoTools, ToolSet};
 pub use param::Param;
 pub use private::Verdict;
 pub use seal::Keys;
 pub use serve::{App, Edit};
 pub use server::Server;
-pub use tool::{IntoIcon, Tool};
+pub use tool::Tool;
 pub use tool_error::{IntoToolError, ToolError};
 
 pub use mcp_core::answer::{Annotations, Content, Icon, Link, Role, Theme, ToolAnswer};

@@ -7,7 +7,6 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-use mcp_core::Fault;
 use mcp_core::answer::Icon;
 use mcp_core::catalog::{self, Defect, Handle, ToolAnnotations};
 use mcp_core::fault::reflect;
@@ -23,6 +22,7 @@ use crate::check;
 use crate::code::Plain;
 use crate::code::{Code, Entry, Place, ToolFn};
 use crate::extract::{Needs, States};
+use crate::into_icon::IntoIcon;
 use crate::param::Param;
 use crate::schema;
 
@@ -476,33 +476,5 @@ impl Run {
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tool").field("name", &self.name).field("has_code", &self.run.is_some()).finish_non_exhaustive()
-    }
-}
-
-/// An icon, or the address of one.
-pub trait IntoIcon {
-    /// The icon.
-    ///
-    /// # Errors
-    ///
-    /// If the address is none of `https:`, `http:` and `data:` with base64 (BASE-28).
-    fn into_icon(self) -> Result<Icon, Fault>;
-}
-
-impl IntoIcon for Icon {
-    fn into_icon(self) -> Result<Icon, Fault> {
-        Ok(self)
-    }
-}
-
-impl IntoIcon for &str {
-    fn into_icon(self) -> Result<Icon, Fault> {
-        Icon::new(self)
-    }
-}
-
-impl IntoIcon for Result<Icon, Fault> {
-    fn into_icon(self) -> Result<Icon, Fault> {
-        self
     }
 }

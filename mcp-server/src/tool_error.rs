@@ -121,7 +121,7 @@ impl ToolError {
     ///
     /// ```
     /// use mcp_server::question::{Question, Response};
-    /// use mcp_server::{Ctx, Tool, ToolError};
+    /// use mcp_server::{Ctx, Tool, ToolError, Value};
     ///
     /// fn deploy(ctx: Ctx) -> Result<&'static str, ToolError> {
     ///     let Some(resume) = ctx.resume() else {
@@ -130,7 +130,7 @@ impl ToolError {
     ///         return Err(ToolError::ask([("approval", question)], "step 1"));
     ///     };
     ///     match resume.reply("approval") {
-    ///         Some(Response::Result(json)) if json.starts_with(br#"{"action":"accept""#) => Ok("Deployed."),
+    ///         Some(Response::Result(reply)) if serde_json::from_slice::<Value>(reply)?["action"] == "accept" => Ok("Deployed."),
     ///         _ => Ok("Cancelled."),
     ///     }
     /// }
