@@ -1,6 +1,6 @@
 //! Structured results: a type in place of a text, its schema published with the tool.
 
-use mcp_server::{Arguments, Json, Result, Server, ToolError, tool};
+use mcp_server::{Arguments, CallError, Json, Result, Server, tool};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -32,10 +32,10 @@ fn get_weather(
     #[arg(desc = "City name", min_length = 1)] city: String,
     #[arg(default = Unit::Celsius)] unit: Unit,
     #[arg(desc = "Days of forecast", default = 1, max = 7)] days: u8,
-) -> Result<Json<Weather>, ToolError> {
+) -> Result<Json<Weather>, CallError> {
     if city == "Atlantis" {
         // The model reads this, and can do better.
-        return Err(ToolError::new("Atlantis has no weather: try a city above the sea."));
+        return Err(CallError::new("Atlantis has no weather: try a city above the sea."));
     }
     let degrees = |celsius: f64| match unit {
         Unit::Celsius => celsius,

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::call_error::{CallError, IntoCallError};
 use crate::schema;
-use crate::tool_error::{IntoToolError, ToolError};
 
 /// What a tool's code may return: text, numbers, `()`, content blocks, [`Json`], a whole [`ToolAnswer`], an `Option` or a
 /// `Result` of these.
@@ -19,7 +19,7 @@ use crate::tool_error::{IntoToolError, ToolError};
     label = "neither text, a number, content, `Json<T>`, nor a `Result` of these",
     note = "to return a value of your own as a structured result, derive `serde::Serialize` and `schemars::JsonSchema` for it and wrap it: `Json(value)`",
     note = "schemars must be of version 1, the same that this library uses: it is `mcp_server::schemars`",
-    note = "the error in a `Result` is a text, which the model reads, or `ToolError`, into which `?` turns any other and hides it"
+    note = "the error in a `Result` is a text, which the model reads, or `CallError`, into which `?` turns any other and hides it"
 )]
 pub trait IntoAnswer {
     /// The answer, or why there is none.
@@ -27,7 +27,7 @@ pub trait IntoAnswer {
     /// # Errors
     ///
     /// What the tool's code failed with.
-    fn into_answer(self) -> Result<ToolAnswer, ToolError>;
+    fn into_answer(self) -> Result<ToolAnswer, CallError>;
 
     /// The schema of the structured result, where the type has one.
     #[must_use]
@@ -37,45 +37,45 @@ pub trait IntoAnswer {
 }
 
 impl IntoAnswer for ToolAnswer {
-    fn into_answer(self) -> Result<ToolAnswer, ToolError> {
+    fn into_answer(self) -> Result<ToolAnswer, CallError> {
         Ok(self)
     }
 }
 
 impl IntoAnswer for Content {
-    fn into_answer(self) -> Result<ToolAnswer, ToolError> {
+    fn into_answer(self) -> Result<ToolAnswer, CallError> {
         Ok(ToolAnswer::blocks(vec![self]))
     }
 }
 
 /// A pointer to a resource. Its target need not be listed (TOOL-18).
 impl IntoAnswer for Link {
-    fn into_answer(self) -> Result<ToolAnswer, ToolError> {
+    fn into_answer(self) -> Result<ToolAnswer, CallError> {
         Content::from(Block::Link(Box::new(self))).into_answer()
     }
 }
 
 impl<const N: usize> IntoAnswer for [Content; N] {
-    fn into_answer(self) -> Result<ToolAnswer, ToolError> {
+    fn into_answer(self) -> Result<ToolAnswer, CallError> {
         Vec::from(self).into_answer()
     }
 }
 
 impl IntoAnswer for Vec<Content> {
-    fn into_answer(self) -> Result<ToolAnswer, ToolError> {
+    fn into_answer(self) -> Result<ToolAnswer, CallError> {
         Ok(ToolAnswer::blocks(self))
     }
 }
 
 /// No content at all (TOOL-7).
 impl IntoAnswer for () {
-    fn into_answer(self) -> Result<ToolAnswer, ToolError> {
+    fn into_answer(self) -> Result<ToolAnswer, CallError> {
         Ok(ToolAnswer::default())
     }
 }
 
 impl IntoAnswer for String {
-    fn into_answer(self) -> Result<ToolAnswer, ToolError> {
+    fn into_answer(self) -> Result<ToolAnswer, CallError> {
         Ok(ToolAnswer::text(self))
     }
 }
@@ -83,7 +83,7 @@ impl IntoAnswer for String {
 macro_rules! by_display {
     ($($type:ty),*) => {$(
         impl IntoAnswer for $type {
-            fn into_answer(self) -> Result<ToolAnswer, ToolError> {
+            fn into_answer(self) -> Result<ToolAnswer, CallError> {
                 Ok(ToolAnswer::text(self.to_string()))
             }
         }
@@ -95,15 +95,15 @@ by_display!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32,
 
 /// `None` is no content.
 impl<T: IntoAnswer> IntoAnswer for Option<T> {
-    fn into_answer(self) -> Result<ToolAnswer, ToolError> {
+    fn into_answer(self) -> Result<ToolAnswer, CallError> {
         self.map_or_else(|| Ok(ToolAnswer::default()), IntoAnswer::into_answer)
     }
 }
 
-/// An error becomes a failed answer that the model can read and react to (TOOL-10); see [`IntoToolError`].
-impl<T: IntoAnswer, E: IntoToolError> IntoAnswer for Result<T, E> {
-    fn into_answer(self) -> Result<ToolAnswer, ToolError> {
-        self.map_err(IntoToolError::into_tool_error)?.into_answer()
+/// An error becomes a failed answer that the model can read and react to (TOOL-10); see [`IntoCallError`].
+impl<T: IntoAnswer, E: IntoCallError> IntoAnswer for Result<T, E> {
+    fn into_answer(self) -> Result<ToolAnswer, CallError> {
+        self.map_err(IntoCallError::into_call_error)?.into_answer()
     }
 
     fn output_schema() -> Option<Value> {
@@ -163,12 +163,12 @@ impl<T> Json<T> {
 
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema> IntoAnswer for Json<T> {
-    fn into_answer(self) -> Result<ToolAnswer, ToolError> {
+    fn into_answer(self) -> Result<ToolAnswer, CallError> {
         match crate::json::write(&self.0) {
             Ok(json) => Ok(ToolAnswer::structured(Bytes::from(json))),
             Err(error) => {
                 tracing::error!(%error, "a structured result could not be written as JSON");
-                Err(ToolError::fault(Fault::internal("Internal error: the tool's result could not be written")))
+                Err(CallError::fault(Fault::internal("Internal error: the tool's result could not be written")))
             }
         }
     }
@@ -202,7 +202,7 @@ pub struct Structured<T> {
 
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema> IntoAnswer for Structured<T> {
-    fn into_answer(self) -> Result<ToolAnswer, ToolError> {
+    fn into_answer(self) -> Result<ToolAnswer, CallError> {
         let mut answer = self.value.into_answer()?;
         answer.content = self.content;
         Ok(answer)

@@ -18,13 +18,13 @@ use serde_json::{Map, Value};
 
 use crate::answer::IntoAnswer;
 use crate::arguments::{self, Arguments, Given};
+use crate::call_error::CallError;
 use crate::cancel::AtEnd;
 use crate::check::{self, Judged, Rules};
 use crate::ctx::Ctx;
 use crate::extract::{Extract, Needs, States};
 use crate::schema;
 use crate::tool::Promise;
-use crate::tool_error::ToolError;
 
 /// The code of a tool: a closure or function that takes up to eight [extractors](Extract), then at most one value with all the
 /// [arguments](Arguments), and returns what [`IntoAnswer`] knows, at once or as a future.
@@ -40,7 +40,7 @@ use crate::tool_error::ToolError;
     note = "arguments are a type that owns its data and derives `mcp_server::Arguments`, or `serde::Deserialize` and `schemars::JsonSchema`",
     note = "schemars must be of version 1, the same that this library uses: it is `mcp_server::schemars`",
     note = "it returns text, a number, `()`, content, a type of your own wrapped as `Json(value)`, or a `Result` of these",
-    note = "the error in a `Result` is a text, which the model reads, or `ToolError`, into which `?` turns any other and hides it",
+    note = "the error in a `Result` is a text, which the model reads, or `CallError`, into which `?` turns any other and hides it",
     note = "`run` also takes code that returns a `Send` future of these, such as an `async` function; `run_blocking` does not"
 )]
 pub trait ToolFn<M>: Send + Sync + 'static {
@@ -171,7 +171,7 @@ impl Entry {
         E::extract(ctx).map_err(|error| Running::Done(self.settle(Err(error))))
     }
 
-    fn settle(&self, result: Result<ToolAnswer, ToolError>) -> Outcome {
+    fn settle(&self, result: Result<ToolAnswer, CallError>) -> Outcome {
         match result.or_else(|error| error.settle(&self.name)) {
             Ok(answer) => match self.broken_promise(&answer) {
                 Some(fault) => Outcome::Fail(fault),

@@ -20,7 +20,7 @@ use crate::extract::{Log, Progress};
 ///
 /// ```
 /// use std::path::PathBuf;
-/// use mcp_server::{Ctx, Tool, ToolError};
+/// use mcp_server::{Ctx, Tool, CallError};
 /// use schemars::JsonSchema;
 /// use serde::Deserialize;
 ///
@@ -31,7 +31,7 @@ use crate::extract::{Log, Progress};
 /// }
 ///
 /// // If the call is cancelled, the future is dropped where it waits, and with it all that it holds.
-/// async fn count(ctx: Ctx, args: Files) -> Result<String, ToolError> {
+/// async fn count(ctx: Ctx, args: Files) -> Result<String, CallError> {
 ///     let mut bytes = 0;
 ///     for (done, file) in args.files.iter().enumerate() {
 ///         ctx.progress().say(done, args.files.len(), "counting");
@@ -41,11 +41,11 @@ use crate::extract::{Log, Progress};
 /// }
 ///
 /// // What blocks cannot be dropped, and asks.
-/// fn count_blocking(ctx: Ctx, args: Files) -> Result<String, ToolError> {
+/// fn count_blocking(ctx: Ctx, args: Files) -> Result<String, CallError> {
 ///     let mut bytes = 0;
 ///     for file in &args.files {
 ///         if ctx.is_cancelled() {
-///             return Err(ToolError::new("cancelled"));
+///             return Err(CallError::new("cancelled"));
 ///         }
 ///         bytes += std::fs::read(file)?.len();
 ///     }
@@ -89,7 +89,7 @@ impl Ctx {
     }
 
     /// What an earlier run of this call asked the client, and what came back: see
-    /// [`ToolError::ask`](crate::ToolError::ask). `None` in the first run.
+    /// [`CallError::ask`](crate::CallError::ask). `None` in the first run.
     #[must_use]
     pub fn resume(&self) -> Option<&Resume> {
         self.call.resume.as_deref()

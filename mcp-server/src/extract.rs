@@ -10,9 +10,9 @@ use mcp_core::drive::Link;
 use mcp_core::{Caller, Level, Note};
 use serde::Serialize;
 
+use crate::call_error::CallError;
 use crate::cancel::Cancelled;
 use crate::ctx::{self, Ctx};
-use crate::tool_error::ToolError;
 
 /// What a tool's code may take before its arguments: the [`State`] of the server, the [`Ctx`] of the call, and whatever can
 /// be had from these. Up to eight of them, in any order, by value.
@@ -34,7 +34,7 @@ use crate::tool_error::ToolError;
 /// One of your own:
 ///
 /// ```
-/// use mcp_server::{Ctx, Extract, Needs, Server, State, Tool, ToolError};
+/// use mcp_server::{Ctx, Extract, Needs, Server, State, Tool, CallError};
 ///
 /// struct Users(Vec<String>);
 ///
@@ -42,10 +42,10 @@ use crate::tool_error::ToolError;
 /// struct User(String);
 ///
 /// impl Extract for User {
-///     fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+///     fn extract(ctx: &Ctx) -> Result<Self, CallError> {
 ///         let State(users) = State::<Users>::extract(ctx)?;
 ///         let known = ctx.caller().principal.as_ref().and_then(|id| users.0.iter().find(|user| **user == id.as_str()));
-///         known.map(|user| Self(user.clone())).ok_or_else(|| ToolError::new("Sign in first."))
+///         known.map(|user| Self(user.clone())).ok_or_else(|| CallError::new("Sign in first."))
 ///     }
 ///
 ///     // Asked when the server is built, so that a state that is missing is found then.
@@ -70,7 +70,7 @@ pub trait Extract: Sized {
     /// # Errors
     ///
     /// What the call is answered with in place of running the code.
-    fn extract(ctx: &Ctx) -> Result<Self, ToolError>;
+    fn extract(ctx: &Ctx) -> Result<Self, CallError>;
 
     /// Says what it cannot do without. Asked once, when the server is built.
     fn needs(needs: &mut Needs) {
@@ -185,8 +185,8 @@ impl<T> Deref for State<T> {
 }
 
 impl<T: Send + Sync + 'static> Extract for State<T> {
-    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
-        let missing = || ToolError::hidden(format!("the server has no state of type `{}`", type_name::<T>()));
+    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
+        let missing = || CallError::hidden(format!("the server has no state of type `{}`", type_name::<T>()));
         ctx.state().map(Self).ok_or_else(missing)
     }
 
@@ -196,7 +196,7 @@ impl<T: Send + Sync + 'static> Extract for State<T> {
 }
 
 impl Extract for Ctx {
-    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
         Ok(ctx.clone())
     }
 
@@ -206,13 +206,13 @@ impl Extract for Ctx {
 }
 
 impl Extract for Caller {
-    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
         Ok(ctx.caller().clone())
     }
 }
 
 impl Extract for Cancelled {
-    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
         Ok(ctx.cancelled())
     }
 
@@ -223,7 +223,7 @@ impl Extract for Cancelled {
 
 /// `None` where it cannot be had. What the model would not have been told goes to the log, at `debug`: it is no failure.
 impl<E: Extract> Extract for Option<E> {
-    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
         let extracted = E::extract(ctx);
         if let Err(error) = &extracted {
             tracing::debug!(tool = ctx.tool(), ?error, "an optional extractor had nothing to give");
@@ -296,7 +296,7 @@ impl Progress {
 }
 
 impl Extract for Progress {
-    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
         Ok(ctx.progress())
     }
 }
@@ -385,7 +385,7 @@ impl Log {
 }
 
 impl Extract for Log {
-    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
         Ok(ctx.log())
     }
 

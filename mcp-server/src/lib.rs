@@ -53,7 +53,7 @@
 //!
 //! # What it returns
 //!
-//! [`IntoAnswer`] lists it: text, numbers, [`Content`], and [`Json`] for a structured result. [`ToolError`] tells what a model may read
+//! [`IntoAnswer`] lists it: text, numbers, [`Content`], and [`Json`] for a structured result. [`CallError`] tells what a model may read
 //! of an error, and what stays in the log.
 //!
 //! # Serving, and testing
@@ -71,6 +71,7 @@
 
 mod answer;
 mod arguments;
+mod call_error;
 mod cancel;
 mod check;
 mod code;
@@ -92,11 +93,11 @@ mod server;
 mod stdio;
 pub mod testing;
 mod tool;
-mod tool_error;
 mod validate;
 
 pub use answer::{IntoAnswer, Json, Structured};
 pub use arguments::{Args, Arguments};
+pub use call_error::{CallError, IntoCallError};
 pub use cancel::Cancelled;
 pub use code::ToolFn;
 pub use ctx::Ctx;
@@ -110,7 +111,6 @@ pub use seal::Keys;
 pub use serve::{App, Edit};
 pub use server::Server;
 pub use tool::Tool;
-pub use tool_error::{IntoToolError, ToolError};
 
 pub use mcp_core::answer::{Annotations, Content, Icon, Link, Role, Theme, ToolAnswer};
 pub use mcp_core::catalog::Defect;

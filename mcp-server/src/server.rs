@@ -130,7 +130,7 @@ impl Server {
 
     /// What seals state that travels through clients (MRTR-8). Default: [`Keys::random`], which is right for one process;
     /// servers that answer for one another need the same [`Keys`].
-    /// It is the state of a tool that [asks](crate::ToolError::ask).
+    /// It is the state of a tool that [asks](crate::CallError::ask).
     pub fn seal(mut self, seal: impl Seal + 'static) -> Self {
         self.seal = Some(Arc::new(seal));
         self

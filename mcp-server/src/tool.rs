@@ -315,12 +315,12 @@ impl Tool {
     /// `async` function is for [`Tool::run`].
     ///
     /// ```
-    /// use mcp_server::{Tool, ToolError};
+    /// use mcp_server::{Tool, CallError};
     ///
-    /// // `?` hides the error's text: see `ToolError`.
+    /// // `?` hides the error's text: see `CallError`.
     /// let notes = Tool::new("notes")
     ///     .description("Reads the notes.")
-    ///     .run_blocking(|| -> Result<String, ToolError> { Ok(std::fs::read_to_string("notes.txt")?) });
+    ///     .run_blocking(|| -> Result<String, CallError> { Ok(std::fs::read_to_string("notes.txt")?) });
     /// ```
     #[cfg(feature = "tokio")]
     pub fn run_blocking<F, M>(mut self, code: F) -> Self

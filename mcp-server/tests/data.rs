@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Client, text};
-use mcp_server::{Json, Server, Tool, ToolError};
+use mcp_server::{CallError, Json, Server, Tool};
 use serde_json::{Value, json};
 
 fn tool(name: &str) -> Tool {
@@ -110,7 +110,7 @@ async fn a_result_that_breaks_its_schema_is_not_sent_tool_11() {
         Server::new("test", "1").tool(
             tool("any")
                 .output_schema(output.clone())
-                .run(|args: Value| if args["fail"] == true { Err(ToolError::new("no")) } else { Ok(Json(args)) }),
+                .run(|args: Value| if args["fail"] == true { Err(CallError::new("no")) } else { Ok(Json(args)) }),
         ),
     );
     assert_eq!(client.listed("any").await["outputSchema"], output);

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
 use common::{Client, text};
-use mcp_server::{Server, Tool, ToolError};
+use mcp_server::{CallError, Server, Tool};
 use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -93,7 +93,7 @@ async fn what_a_model_may_not_know_of_an_error_is_logged_tool_10() {
     let (kept, _guard) = Kept::install();
     let mut client = Client::of(
         Server::new("test", "1")
-            .tool(tool("hidden").run(|| Err::<(), _>(ToolError::hidden(anyhow::anyhow!("no such host: db.internal")))))
+            .tool(tool("hidden").run(|| Err::<(), _>(CallError::hidden(anyhow::anyhow!("no such host: db.internal")))))
             .tool(tool("shown").run(|| Err::<(), _>("no such city"))),
     );
     assert_eq!(text(&client.call("hidden", json!({})).await), "The tool failed with an internal error.");

@@ -91,8 +91,8 @@ async fn a_structured_result_may_bring_content_of_its_own_tool_12() {
 
 #[tokio::test]
 async fn links_lists_of_blocks_and_field_errors_are_answers_tool_18() {
-    let fields = || -> Result<(), mcp_server::ToolError> {
-        Err(mcp_server::ToolError::fields([("age", "must be 18 or more"), ("name", "is taken")]))
+    let fields = || -> Result<(), mcp_server::CallError> {
+        Err(mcp_server::CallError::fields([("age", "must be 18 or more"), ("name", "is taken")]))
     };
     let app = Server::new("test", "1")
         .tool(Tool::new("link").description("A tool.").run(|| mcp_server::Link::new("file:///a", "a")))

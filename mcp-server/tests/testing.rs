@@ -18,7 +18,7 @@ mod transcripts;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mcp_server::schemars::{self, JsonSchema};
-use mcp_server::{Json, Log, Progress, Server, Tool, ToolError};
+use mcp_server::{CallError, Json, Log, Progress, Server, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -54,7 +54,7 @@ fn server() -> Server {
     };
     Server::new("test", "1.0.0")
         .tool(tool("add").run(|Add { a, b }: Add| Json(Sum { sum: a + b })))
-        .tool(tool("fail").run(|| Err::<(), _>(ToolError::new("no such city"))))
+        .tool(tool("fail").run(|| Err::<(), _>(CallError::new("no such city"))))
         .tool(tool("count").run(count))
         .tool(tool("stuck").run(std::future::pending::<()>))
 }

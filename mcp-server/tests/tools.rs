@@ -6,7 +6,7 @@ mod common;
 
 use common::{Client, text};
 use mcp_server::schemars::{self, JsonSchema};
-use mcp_server::{Code, Content, Ctx, Fault, Json, Level, Server, Tool, ToolAnswer, ToolError};
+use mcp_server::{CallError, Code, Content, Ctx, Fault, Json, Level, Server, Tool, ToolAnswer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -133,29 +133,29 @@ async fn a_structured_result_comes_with_its_schema_and_as_text_tool_11_tool_12()
 
 #[tokio::test]
 async fn an_error_is_shown_or_hidden_or_a_fault_as_its_type_says_tool_10() {
-    let hidden = || -> Result<String, ToolError> { Ok(std::fs::read_to_string("/no/such/file/at/all")?) };
-    let of_anyhow = || -> Result<(), ToolError> {
+    let hidden = || -> Result<String, CallError> { Ok(std::fs::read_to_string("/no/such/file/at/all")?) };
+    let of_anyhow = || -> Result<(), CallError> {
         let load = || anyhow::Context::context(std::fs::read("/no/such/file/at/all"), "secret");
-        load().map_err(ToolError::hidden)?;
+        load().map_err(CallError::hidden)?;
         Ok(())
     };
-    let boxed = || -> Result<(), ToolError> {
+    let boxed = || -> Result<(), CallError> {
         let load = || -> Result<(), Box<dyn std::error::Error + Send + Sync>> { Err("secret".into()) };
-        load().map_err(ToolError::hidden)
+        load().map_err(CallError::hidden)
     };
-    let fault = || -> Result<(), ToolError> {
-        Err(ToolError::fault(Fault::new(Code::application(403).expect("not reserved"), "Missing scope: write")))
+    let fault = || -> Result<(), CallError> {
+        Err(CallError::fault(Fault::new(Code::application(403).expect("not reserved"), "Missing scope: write")))
     };
     let mut client = Client::of(
         server()
             .tool(tool("text").run(|| Err::<(), _>("no such city")))
-            .tool(tool("display").run(|| "x".parse::<u8>().map_err(ToolError::new)))
-            .tool(tool("new").run(|| Err::<(), _>(ToolError::new("say more"))))
-            .tool(tool("anyhow").run(|| Err::<(), _>(ToolError::new(anyhow::anyhow!("no such street")))))
+            .tool(tool("display").run(|| "x".parse::<u8>().map_err(CallError::new)))
+            .tool(tool("new").run(|| Err::<(), _>(CallError::new("say more"))))
+            .tool(tool("anyhow").run(|| Err::<(), _>(CallError::new(anyhow::anyhow!("no such street")))))
             .tool(tool("hidden").run(hidden))
             .tool(tool("hidden_anyhow").run(of_anyhow))
             .tool(tool("hidden_box").run(boxed))
-            .tool(tool("hidden_text").run(|| Err::<(), _>(ToolError::hidden("secret"))))
+            .tool(tool("hidden_text").run(|| Err::<(), _>(CallError::hidden("secret"))))
             .tool(tool("fault").run(fault)),
     );
     for (name, said) in [

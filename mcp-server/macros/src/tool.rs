@@ -137,7 +137,7 @@ impl ToolItem {
             struct #ident(#(#types),*);
             #[automatically_derived]
             impl ::mcp_server::Extract for #ident {
-                fn extract(__ctx: &::mcp_server::Ctx) -> ::core::result::Result<Self, ::mcp_server::ToolError> {
+                fn extract(__ctx: &::mcp_server::Ctx) -> ::core::result::Result<Self, ::mcp_server::CallError> {
                     ::core::result::Result::Ok(Self(#(<#types as ::mcp_server::Extract>::extract(__ctx)?),*))
                 }
                 fn needs(__needs: &mut ::mcp_server::Needs) {
@@ -156,7 +156,7 @@ impl ToolItem {
             struct #ident(#result);
             #[automatically_derived]
             impl ::mcp_server::IntoAnswer for #ident {
-                fn into_answer(self) -> ::core::result::Result<::mcp_server::ToolAnswer, ::mcp_server::ToolError> {
+                fn into_answer(self) -> ::core::result::Result<::mcp_server::ToolAnswer, ::mcp_server::CallError> {
                     <#result as ::mcp_server::IntoAnswer>::into_answer(self.0)
                 }
                 fn output_schema() -> ::core::option::Option<__mcp::Value> {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use http::HeaderMap;
 use mcp_transport_http::RequestHead;
 
+use crate::call_error::CallError;
 use crate::ctx::Ctx;
 use crate::extract::Extract;
-use crate::tool_error::ToolError;
 
 /// The head of the HTTP request that brought the call: method, URI, headers, and the extensions that the host's middleware has
 /// put there.
@@ -38,14 +38,14 @@ impl Deref for Head {
 }
 
 impl Extract for Head {
-    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
-        ctx.transport().map(Self).ok_or_else(|| ToolError::new("This tool works over HTTP only."))
+    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
+        ctx.transport().map(Self).ok_or_else(|| CallError::new("This tool works over HTTP only."))
     }
 }
 
 /// The headers of the HTTP request; none where there is no HTTP.
 impl Extract for HeaderMap {
-    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
         Ok(ctx.transport::<RequestHead>().map(|head| head.headers().clone()).unwrap_or_default())
     }
 }

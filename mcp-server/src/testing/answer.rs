@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::compare;
-use crate::tool_error::HIDDEN;
+use crate::call_error::HIDDEN;
 
 /// The most characters of an answer that a failed assertion shows: images are long, and nobody reads them.
 const SHOWN: usize = 16 << 10;

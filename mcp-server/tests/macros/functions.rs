@@ -6,8 +6,8 @@ use std::thread::ThreadId;
 
 use mcp_server::http::{Head, HeaderMap};
 use mcp_server::{
-    Args, Arguments, Caller, Cancelled, Ctx, Extract, IntoTool as _, Json, Log, Needs, Progress, Server, State,
-    ToolError, tool,
+    Args, Arguments, CallError, Caller, Cancelled, Ctx, Extract, IntoTool as _, Json, Log, Needs, Progress, Server,
+    State, tool,
 };
 use serde_json::json;
 
@@ -152,9 +152,9 @@ struct User {
 }
 
 impl Extract for User {
-    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
         let State(users) = State::<Users>::extract(ctx)?;
-        users.0.first().map(|name| Self { name }).ok_or_else(|| ToolError::new("Sign in first."))
+        users.0.first().map(|name| Self { name }).ok_or_else(|| CallError::new("Sign in first."))
     }
 
     fn needs(needs: &mut Needs) {
@@ -315,8 +315,8 @@ struct Sum {
 
 /// Adds, and says so.
 #[tool]
-async fn sum(a: i64, b: i64) -> Result<Json<Sum>, ToolError> {
-    let sum = a.checked_add(b).ok_or_else(|| ToolError::new("too large"))?;
+async fn sum(a: i64, b: i64) -> Result<Json<Sum>, CallError> {
+    let sum = a.checked_add(b).ok_or_else(|| CallError::new("too large"))?;
     Ok(Json(Sum { sum }))
 }
 

@@ -3,7 +3,7 @@
 use mcp_server::question::{Question, Response};
 use mcp_server::testing::Client as TestClient;
 use mcp_server::{
-    Ability, Args, Arguments, Caller, Ctx, Icon, Json, Param, Revision, Server, Tool, ToolError, Value, json, tool,
+    Ability, Args, Arguments, CallError, Caller, Ctx, Icon, Json, Param, Revision, Server, Tool, Value, json, tool,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -105,7 +105,7 @@ struct User {
 
 /// Fetch a user
 #[tool]
-fn get_user(#[arg(desc = "User id")] id: String) -> Result<Json<User>, ToolError> {
+fn get_user(#[arg(desc = "User id")] id: String) -> Result<Json<User>, CallError> {
     Ok(Json(User { email: format!("{id}@example.com"), id }))
 }
 
@@ -352,11 +352,11 @@ async fn the_other_tools_answer_too() {
 
 /// Deploys, if it is approved
 #[tool(name = "deploy")]
-fn deploy_if_approved(ctx: Ctx, #[arg(desc = "Where to")] target: String) -> Result<String, ToolError> {
+fn deploy_if_approved(ctx: Ctx, #[arg(desc = "Where to")] target: String) -> Result<String, CallError> {
     let Some(resume) = ctx.resume() else {
         let schema = json!({"type": "object", "properties": {"note": {"type": "string"}}}).to_string();
         let question = Question::Form { message: "Approve deploy?".into(), schema: schema.into() };
-        return Err(ToolError::ask([("approval", question)], target));
+        return Err(CallError::ask([("approval", question)], target));
     };
     let accepted = match resume.reply("approval") {
         Some(Response::Result(reply)) => serde_json::from_slice::<Value>(reply)?["action"] == "accept",

@@ -1,6 +1,6 @@
 //! The tools of NexusMCP's texts.
 
-use mcp_server::{Args, Arguments, Caller, Ctx, Extract, Json, Needs, Server, State, ToolError, json, tool, tools};
+use mcp_server::{Args, Arguments, CallError, Caller, Ctx, Extract, Json, Needs, Server, State, json, tool, tools};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -213,11 +213,11 @@ struct User {
 struct Users(Vec<(&'static str, u32)>);
 
 impl Extract for User {
-    fn extract(ctx: &Ctx) -> Result<Self, ToolError> {
+    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
         let users = State::<Users>::extract(ctx)?;
         let key = ctx.caller().principal.as_ref().map_or("anonymous", |principal| principal.as_str());
         let found = users.0.0.iter().find(|(name, _)| *name == key);
-        found.map(|(_, id)| Self { id: *id }).ok_or_else(|| ToolError::new("Not found"))
+        found.map(|(_, id)| Self { id: *id }).ok_or_else(|| CallError::new("Not found"))
     }
 
     fn needs(needs: &mut Needs) {

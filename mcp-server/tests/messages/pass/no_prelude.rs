@@ -2,7 +2,7 @@
 #![no_implicit_prelude]
 #![allow(dead_code)]
 
-use ::mcp_server::{Args, Arguments, Server, State, ToolError, tool, tools};
+use ::mcp_server::{Args, Arguments, Server, State, CallError, tool, tools};
 use ::std::string::String;
 
 /// Searches.
@@ -12,7 +12,7 @@ async fn search(
     #[arg(one_of = ["a", "b"], default = "a", validate = is_short)] text: String,
     #[arg(min = 1, max = 3, default = 2)] count: u8,
     ratio: ::core::option::Option<f64>,
-) -> ::core::result::Result<String, ToolError> {
+) -> ::core::result::Result<String, CallError> {
     let _ = (limit, count, ratio);
     ::core::result::Result::Ok(text)
 }

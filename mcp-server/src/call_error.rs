@@ -16,36 +16,36 @@ use mcp_core::question::Question;
 /// | the code returns | the model reads |
 /// |---|---|
 /// | `Result<_, String>`, or another text | **the text** |
-/// | `Result<_, ToolError>`, and the error came by `?` | that the tool failed; the error's text goes to the log |
-/// | the same by [`ToolError::hidden`], for what `?` does not take: `anyhow::Error`, `Box<dyn Error + Send + Sync>`, a text | that the tool failed; the error's text goes to the log |
-/// | the same by [`ToolError::new`], [`ToolError::fields`] or [`ToolError::blocks`] | what was given |
-/// | the same by `?` from a text | does not compile, as `?` hides and a text is meant to be read: `.ok_or_else(\|\| ToolError::new("..."))?`, `.map_err(ToolError::new)?` |
-/// | the same by [`ToolError::fault`] | nothing: it is an error of the protocol, for clients and not for models |
+/// | `Result<_, CallError>`, and the error came by `?` | that the tool failed; the error's text goes to the log |
+/// | the same by [`CallError::hidden`], for what `?` does not take: `anyhow::Error`, `Box<dyn Error + Send + Sync>`, a text | that the tool failed; the error's text goes to the log |
+/// | the same by [`CallError::new`], [`CallError::fields`] or [`CallError::blocks`] | what was given |
+/// | the same by `?` from a text | does not compile, as `?` hides and a text is meant to be read: `.ok_or_else(\|\| CallError::new("..."))?`, `.map_err(CallError::new)?` |
+/// | the same by [`CallError::fault`] | nothing: it is an error of the protocol, for clients and not for models |
 ///
-/// Other errors cannot stand in the `Result`, so none is shown by accident: see [`IntoToolError`].
+/// Other errors cannot stand in the `Result`, so none is shown by accident: see [`IntoCallError`].
 ///
 /// ```
 /// use std::error::Error;
-/// use mcp_server::{Tool, ToolError};
+/// use mcp_server::{Tool, CallError};
 ///
 /// // Shown: the error is a text, and the model reads it.
 /// fn shown() -> Result<String, &'static str> {
 ///     std::fs::read_to_string("notes.txt").map_err(|_| "There are no notes yet: write one first.")
 /// }
 ///
-/// // Hidden: the error comes by `?` into a `ToolError`.
-/// fn hidden() -> Result<String, ToolError> {
+/// // Hidden: the error comes by `?` into a `CallError`.
+/// fn hidden() -> Result<String, CallError> {
 ///     let notes = std::fs::read_to_string("notes.txt")?;
 ///     if notes.is_empty() {
-///         return Err(ToolError::new("There are no notes yet: write one first."));
+///         return Err(CallError::new("There are no notes yet: write one first."));
 ///     }
 ///     Ok(notes)
 /// }
 ///
 /// // Hidden, where the error is of `anyhow` or a boxed one.
-/// fn hidden_too() -> Result<String, ToolError> {
-///     let notes = load().map_err(ToolError::hidden)?;
-///     let first = parse(&notes).map_err(ToolError::hidden)?;
+/// fn hidden_too() -> Result<String, CallError> {
+///     let notes = load().map_err(CallError::hidden)?;
+///     let first = parse(&notes).map_err(CallError::hidden)?;
 ///     Ok(first)
 /// }
 ///
@@ -60,7 +60,7 @@ use mcp_core::question::Question;
 /// # let describe = |name| Tool::new(name).description("Reads notes.");
 /// # let tools = [describe("a").run(shown), describe("b").run(hidden), describe("c").run(hidden_too)];
 /// ```
-pub struct ToolError(Reason);
+pub struct CallError(Reason);
 
 enum Reason {
     Shown(ToolAnswer),
@@ -72,7 +72,7 @@ enum Reason {
 /// What the model is told of an error that is not for it.
 pub(crate) const HIDDEN: &str = "The tool failed with an internal error.";
 
-impl ToolError {
+impl CallError {
     /// A failure that the model may read: say what was wrong, and what would help.
     pub fn new(text: impl fmt::Display) -> Self {
         Self(Reason::Shown(ToolAnswer::error(text.to_string())))
@@ -81,7 +81,7 @@ impl ToolError {
     /// A failure whose text goes to the log; the model is told that the tool failed, and nothing more.
     ///
     /// `?` does the same for every type that implements [`std::error::Error`]. This is for those that do not:
-    /// `.map_err(ToolError::hidden)` takes `anyhow::Error`, `Box<dyn Error + Send + Sync>` and texts as well.
+    /// `.map_err(CallError::hidden)` takes `anyhow::Error`, `Box<dyn Error + Send + Sync>` and texts as well.
     #[must_use]
     pub fn hidden(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(Reason::Hidden(error.into()))
@@ -91,9 +91,9 @@ impl ToolError {
     /// tell, such as what a database knows.
     ///
     /// ```
-    /// use mcp_server::ToolError;
+    /// use mcp_server::CallError;
     ///
-    /// let error = ToolError::fields([("age", "must be 18 or more"), ("name", "is taken")]);
+    /// let error = CallError::fields([("age", "must be 18 or more"), ("name", "is taken")]);
     /// assert_eq!(error.to_string(), "age: must be 18 or more, name: is taken");
     /// ```
     pub fn fields<F: fmt::Display, M: fmt::Display>(fields: impl IntoIterator<Item = (F, M)>) -> Self {
@@ -121,13 +121,13 @@ impl ToolError {
     ///
     /// ```
     /// use mcp_server::question::{Question, Response};
-    /// use mcp_server::{Ctx, Tool, ToolError, Value};
+    /// use mcp_server::{Ctx, Tool, CallError, Value};
     ///
-    /// fn deploy(ctx: Ctx) -> Result<&'static str, ToolError> {
+    /// fn deploy(ctx: Ctx) -> Result<&'static str, CallError> {
     ///     let Some(resume) = ctx.resume() else {
     ///         let schema = r#"{"type":"object","properties":{"sure":{"type":"boolean"}},"required":["sure"]}"#;
     ///         let question = Question::Form { message: "Approve deploy?".into(), schema: schema.into() };
-    ///         return Err(ToolError::ask([("approval", question)], "step 1"));
+    ///         return Err(CallError::ask([("approval", question)], "step 1"));
     ///     };
     ///     match resume.reply("approval") {
     ///         Some(Response::Result(reply)) if serde_json::from_slice::<Value>(reply)?["action"] == "accept" => Ok("Deployed."),
@@ -162,14 +162,14 @@ impl ToolError {
     }
 }
 
-impl<E: std::error::Error + Send + Sync + 'static> From<E> for ToolError {
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for CallError {
     fn from(error: E) -> Self {
         Self::hidden(error)
     }
 }
 
 /// What the model is told.
-impl fmt::Display for ToolError {
+impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Reason::Shown(answer) => {
@@ -186,35 +186,35 @@ impl fmt::Display for ToolError {
     }
 }
 
-impl fmt::Debug for ToolError {
+impl fmt::Debug for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Reason::Shown(answer) => f.debug_tuple("ToolError").field(&answer.content).finish(),
-            Reason::Hidden(error) => f.debug_tuple("ToolError").field(error).finish(),
-            Reason::Fault(fault) => f.debug_tuple("ToolError").field(fault).finish(),
-            Reason::Ask { questions, .. } => f.debug_tuple("ToolError").field(questions).finish(),
+            Reason::Shown(answer) => f.debug_tuple("CallError").field(&answer.content).finish(),
+            Reason::Hidden(error) => f.debug_tuple("CallError").field(error).finish(),
+            Reason::Fault(fault) => f.debug_tuple("CallError").field(fault).finish(),
+            Reason::Ask { questions, .. } => f.debug_tuple("CallError").field(questions).finish(),
         }
     }
 }
 
-/// What may stand in a tool's `Result` as its error: a text, which **the model reads**, or [`ToolError`], which says who may
+/// What may stand in a tool's `Result` as its error: a text, which **the model reads**, or [`CallError`], which says who may
 /// know what.
 ///
 /// No other error type may stand there, so that nothing internal gets out by accident: `?` turns any error into a
-/// [`ToolError`] whose text goes to the log, `.map_err(ToolError::new)?` into one that the model reads. An error type that was made for
+/// [`CallError`] whose text goes to the log, `.map_err(CallError::new)?` into one that the model reads. An error type that was made for
 /// models can say so once:
 ///
 /// ```
-/// use mcp_server::{IntoToolError, Tool, ToolError};
+/// use mcp_server::{IntoCallError, Tool, CallError};
 ///
 /// enum Refusal {
 ///     SoldOut,
 /// }
 ///
-/// impl IntoToolError for Refusal {
-///     fn into_tool_error(self) -> ToolError {
+/// impl IntoCallError for Refusal {
+///     fn into_call_error(self) -> CallError {
 ///         match self {
-///             Self::SoldOut => ToolError::new("Sold out: try another date."),
+///             Self::SoldOut => CallError::new("Sold out: try another date."),
 ///         }
 ///     }
 /// }
@@ -223,28 +223,28 @@ impl fmt::Debug for ToolError {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool: would a model be meant to read it?",
-    label = "neither a text nor `ToolError`",
-    note = "return `Result<_, ToolError>`: `?` turns any error into one whose text goes to the log",
-    note = "to let the model read it: `.map_err(ToolError::new)?`, or implement `IntoToolError` for the type",
-    note = "for `anyhow::Error` and boxed errors: `.map_err(ToolError::hidden)?`",
+    label = "neither a text nor `CallError`",
+    note = "return `Result<_, CallError>`: `?` turns any error into one whose text goes to the log",
+    note = "to let the model read it: `.map_err(CallError::new)?`, or implement `IntoCallError` for the type",
+    note = "for `anyhow::Error` and boxed errors: `.map_err(CallError::hidden)?`",
     note = "if it is `mcp_server::Error`: a `Result` with one parameter is `mcp_server::Result` here, so name the error too"
 )]
-pub trait IntoToolError {
+pub trait IntoCallError {
     /// The error, and who may know.
-    fn into_tool_error(self) -> ToolError;
+    fn into_call_error(self) -> CallError;
 }
 
-impl IntoToolError for ToolError {
-    fn into_tool_error(self) -> ToolError {
+impl IntoCallError for CallError {
+    fn into_call_error(self) -> CallError {
         self
     }
 }
 
 macro_rules! shown {
     ($($text:ty),*) => {$(
-        impl IntoToolError for $text {
-            fn into_tool_error(self) -> ToolError {
-                ToolError::new(self)
+        impl IntoCallError for $text {
+            fn into_call_error(self) -> CallError {
+                CallError::new(self)
             }
         }
     )*};
