@@ -14,6 +14,12 @@ use crate::fault::Fault;
 pub enum Answer {
     /// Of a tool.
     Tool(ToolAnswer),
+    /// Of a resource.
+    Resource(ResourceAnswer),
+    /// Of a prompt.
+    Prompt(PromptAnswer),
+    /// Of a completion.
+    Complete(Completion),
     /// Of an extension's method: the members of the result, as JSON text of an object.
     Extension(Bytes),
 }
@@ -53,6 +59,121 @@ impl ToolAnswer {
     /// A structured result: JSON text.
     pub fn structured(json: impl Into<Bytes>) -> Self {
         Self { structured: Some(json.into()), ..Self::default() }
+    }
+}
+
+/// What a resource holds (RES-4).
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ResourceAnswer {
+    /// One or more: a directory may yield many. None at all is the server's fault (-32603): a resource that is not there is
+    /// [`Fault::resource_not_found`].
+    pub contents: Vec<Contents>,
+    /// `_meta` of the result: JSON text of an object.
+    pub meta: Option<Box<str>>,
+}
+
+impl ResourceAnswer {
+    /// The contents of one resource or several.
+    #[must_use]
+    pub const fn new(contents: Vec<Contents>) -> Self {
+        Self { contents, meta: None }
+    }
+}
+
+/// The contents of one resource.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Contents {
+    /// Whose they are; `None` for the URI that was read.
+    pub uri: Option<Box<str>>,
+    /// Their media type.
+    pub mime: Option<Box<str>>,
+    /// Text or bytes.
+    pub body: ResourceBody,
+    /// `_meta`: JSON text of an object. From 2025-06-18 on.
+    pub meta: Option<Box<str>>,
+}
+
+impl Contents {
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { uri: None, mime: None, body: ResourceBody::Text(text.into()), meta: None }
+    }
+
+    /// Raw bytes.
+    pub fn bytes(bytes: impl Into<Bytes>) -> Self {
+        Self { uri: None, mime: None, body: ResourceBody::Bytes(bytes.into()), meta: None }
+    }
+
+    /// The same with its media type.
+    #[must_use]
+    pub fn with_mime(mut self, mime: &str) -> Self {
+        self.mime = Some(mime.into());
+        self
+    }
+
+    /// The same, of another URI than the one that was read.
+    #[must_use]
+    pub fn with_uri(mut self, uri: &str) -> Self {
+        self.uri = Some(uri.into());
+        self
+    }
+
+    /// The same with `_meta`: JSON text of an object.
+    #[must_use]
+    pub fn with_meta(mut self, meta: &str) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
+}
+
+/// What a prompt says (PROMPT-2).
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct PromptAnswer {
+    /// What this instance of the prompt is.
+    pub description: Option<Box<str>>,
+    /// The messages, in order.
+    pub messages: Vec<PromptMessage>,
+    /// `_meta` of the result: JSON text of an object.
+    pub meta: Option<Box<str>>,
+}
+
+impl PromptAnswer {
+    /// Messages.
+    #[must_use]
+    pub const fn new(messages: Vec<PromptMessage>) -> Self {
+        Self { description: None, messages, meta: None }
+    }
+}
+
+/// One message of a prompt: one block of content, not several (PROMPT-2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PromptMessage {
+    /// Who says it.
+    pub role: Role,
+    /// What is said.
+    pub content: Content,
+}
+
+/// Proposals for one argument, the best first (COMP-1).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Completion {
+    /// The proposals. The first 100 are sent (COMP-3).
+    pub values: Vec<String>,
+    /// How many there are in all. If it is not known, and `values` holds more than are sent, that many.
+    pub total: Option<u64>,
+    /// Whether there are more than `values` holds.
+    pub has_more: bool,
+}
+
+impl Completion {
+    /// All proposals.
+    #[must_use]
+    pub const fn new(values: Vec<String>) -> Self {
+        Self { values, total: None, has_more: false }
     }
 }
 

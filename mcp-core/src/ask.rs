@@ -60,7 +60,7 @@ pub(crate) fn input_required(
     now: Time,
     endpoint: &Endpoint,
 ) -> Result<Settled, Fault> {
-    let carries = matches!(slot.kind, Kind::Tool { .. });
+    let carries = matches!(slot.kind, Kind::Tool { .. } | Kind::Resource { .. } | Kind::Prompt { .. });
     let able = |question: &Question| carries && slot.peer.capabilities.missing(&question.needs()).is_none();
     let (open, unsupported): (Vec<_>, Vec<_>) = questions.into_iter().partition(|(_, question)| able(question));
     if open.is_empty() && (!unsupported.is_empty() || !carries) {
@@ -208,11 +208,16 @@ fn replies(answers: &str, most: usize) -> Result<Resume, Fault> {
 
 /// What a state must not be moved away from: principal, method and parameters (MRTR-9).
 fn bound(caller: &Caller, kind: &Kind) -> Vec<u8> {
-    let (method, name, params) = match kind {
-        // By name: the handles of another instance with the same keys may differ (MRTR-6).
-        Kind::Tool { name, arguments, .. } => ("tools/call", &**name, arguments),
-        Kind::Extension { method, params } => (&**method, "", params),
+    let none = Bytes::new();
+    // By name: the handles of another instance with the same keys may differ (MRTR-6).
+    let (name, params) = match kind {
+        Kind::Tool { name, arguments, .. } | Kind::Prompt { name, arguments, .. } => (&**name, arguments),
+        Kind::Resource { uri, .. } => (&**uri, &none),
+        // These may not ask (MRTR-1).
+        Kind::Complete { context, .. } => ("", context),
+        Kind::Extension { params, .. } => ("", params),
     };
+    let method = kind.method();
     let mut bound = Vec::with_capacity(64 + params.len());
     let mut part = |bytes: &[u8]| {
         bound.extend_from_slice(&(bytes.len() as u64).to_le_bytes());

@@ -7,34 +7,36 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use hashbrown::HashTable;
-
-use crate::peer::Revision;
-
+mod about;
 mod list;
 mod meta;
+mod prompt;
+mod resource;
 mod schema;
+mod shelf;
 mod tool;
 mod view;
 
-use list::List;
+use meta::check_meta;
 pub(crate) use meta::extension_id;
 pub use meta::meta_key;
+pub use prompt::{Prompt, PromptArgument};
+pub use resource::{Resource, Template};
 pub use schema::{Mirror, MirrorKind};
+use shelf::Shelf;
 pub use tool::{Tool, ToolAnnotations};
-pub use view::View;
+pub use view::{Found, Item, View};
 
 /// The registrant's own name for an entry. A call names its entry by it, so that a swapped catalogue harms nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub u64);
 
-/// Everything a server offers, in the order of registration.
+/// Everything a server offers, each kind in the order of registration.
 pub struct Catalog {
-    tools: Box<[Tool]>,
-    /// From name to index in `tools`.
-    names: HashTable<usize>,
-    /// Indexed by revision. Revisions with the same text share it.
-    lists: [Arc<List>; Revision::ALL.len()],
+    tools: Shelf<Tool>,
+    resources: Shelf<Resource>,
+    templates: Shelf<Template>,
+    prompts: Shelf<Prompt>,
     generation: u64,
 }
 
@@ -53,23 +55,35 @@ impl Catalog {
 
     /// The tools, in the order of registration.
     pub fn tools(&self) -> impl ExactSizeIterator<Item = &Tool> {
-        self.tools.iter()
+        self.tools.items.iter()
     }
 
-    fn position(&self, name: &str) -> Option<usize> {
-        self.names.find(digest(name.as_bytes()), |&index| self.tools[index].name() == name).copied()
+    /// The resources, in the order of registration.
+    pub fn resources(&self) -> impl ExactSizeIterator<Item = &Resource> {
+        self.resources.items.iter()
     }
 
-    fn list(&self, revision: Revision) -> &List {
-        &self.lists[revision as usize]
+    /// The templates of resources, in the order of registration.
+    pub fn templates(&self) -> impl ExactSizeIterator<Item = &Template> {
+        self.templates.items.iter()
+    }
+
+    /// The prompts, in the order of registration.
+    pub fn prompts(&self) -> impl ExactSizeIterator<Item = &Prompt> {
+        self.prompts.items.iter()
     }
 }
 
 /// Shows names only: schemas are long.
 impl fmt::Debug for Catalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.tools().map(Tool::name).collect();
-        f.debug_struct("Catalog").field("generation", &self.generation).field("tools", &names).finish_non_exhaustive()
+        f.debug_struct("Catalog")
+            .field("generation", &self.generation)
+            .field("tools", &self.tools.names())
+            .field("resources", &self.resources.names())
+            .field("templates", &self.templates.names())
+            .field("prompts", &self.prompts.names())
+            .finish()
     }
 }
 
@@ -77,6 +91,9 @@ impl fmt::Debug for Catalog {
 #[derive(Debug, Default)]
 pub struct Builder {
     tools: Vec<Tool>,
+    resources: Vec<Resource>,
+    templates: Vec<Template>,
+    prompts: Vec<Prompt>,
 }
 
 impl Builder {
@@ -87,47 +104,51 @@ impl Builder {
         self
     }
 
+    /// With one more resource.
+    #[must_use]
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.resources.push(resource);
+        self
+    }
+
+    /// With one more template of resources. Those before it go first (RES-11).
+    #[must_use]
+    pub fn template(mut self, template: Template) -> Self {
+        self.templates.push(template);
+        self
+    }
+
+    /// With one more prompt.
+    #[must_use]
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.prompts.push(prompt);
+        self
+    }
+
     /// Checks and encodes everything.
     ///
     /// # Errors
     ///
-    /// Every defect of every entry, at once, in the order of registration.
-    pub fn build(mut self) -> Result<Arc<Catalog>, Vec<Defect>> {
+    /// Every defect of every entry, at once, each kind in the order of registration.
+    pub fn build(self) -> Result<Arc<Catalog>, Vec<Defect>> {
         let mut defects = Vec::new();
-        let mut names = HashTable::with_capacity(self.tools.len());
-        for index in 0..self.tools.len() {
-            self.tools[index].check(&mut defects);
-            let name = self.tools[index].name();
-            let hash = |name: &str| digest(name.as_bytes());
-            match names.find(hash(name), |&other: &usize| self.tools[other].name() == name) {
-                Some(&first) => defects.push(Defect::new(
-                    name,
-                    "TOOL-5",
-                    alloc::format!(
-                        "registered twice, as entry {} and as entry {}: names are unique in a server, so rename one",
-                        first + 1,
-                        index + 1
-                    ),
-                )),
-                None => {
-                    names.insert_unique(hash(name), index, |&other| hash(self.tools[other].name()));
-                }
-            }
-        }
+        let tools = Shelf::new(self.tools, &mut defects);
+        let resources = Shelf::new(self.resources, &mut defects);
+        let templates = Shelf::new(self.templates, &mut defects);
+        let prompts = Shelf::new(self.prompts, &mut defects);
         if !defects.is_empty() {
             return Err(defects);
         }
-        let tools = self.tools.into_boxed_slice();
-        let lists = list::every_revision(&tools);
-        let generation = digest(lists[Revision::MODERN as usize].text());
-        Ok(Arc::new(Catalog { tools, names, lists, generation }))
+        let generation = tools.digest_on(digest(b""));
+        let generation = prompts.digest_on(templates.digest_on(resources.digest_on(generation)));
+        Ok(Arc::new(Catalog { tools, resources, templates, prompts, generation }))
     }
 }
 
 /// Something that is wrong with what was registered, found before anything is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defect {
-    /// The entry: a tool's name, an extension's id, or `server`.
+    /// The entry: a name, a URI, a template, an extension's id, or `server`.
     pub entry: Box<str>,
     /// The rule that it breaks.
     pub rule: &'static str,

@@ -127,9 +127,9 @@ impl Desk {
     /// A list has changed. Whoever has not opened yet will list anew; who was not promised word of it gets none (LIFE-12).
     pub(crate) fn changed(&mut self, what: Change) {
         if let legacy::Phase::Ready(ready) = &mut self.phase
-            && self.endpoint.tools_list_changed()
+            && self.endpoint.tells_of(what)
         {
-            ready.untold = Some(what);
+            ready.untold.add(what);
             self.tell();
         }
     }
@@ -138,7 +138,10 @@ impl Desk {
     pub(crate) fn tell(&mut self) {
         let Some(stream) = self.streams.newest_listening() else { return };
         let legacy::Phase::Ready(ready) = &mut self.phase else { return };
-        if let Some(what) = ready.untold.take_if(|_| ready.initialized) {
+        if !ready.initialized {
+            return;
+        }
+        for what in ready.untold.take() {
             self.push(stream, FrameKind::ListChanged(what), settle::list_changed(what));
         }
     }

@@ -62,6 +62,12 @@ pub trait Watcher: Send + Sync {
     /// peer; it does wake tasks, so it is to be called without a lock of the handler's own. Takes time in proportion to the
     /// conversations that are open; several changes are best told as one.
     fn changed(&self, catalog: &Arc<Catalog>, what: Change);
+
+    /// What the resource of that URI holds has changed: whoever subscribed to it, and may still see it, is told (RES-7,
+    /// SUB-9). As of [`changed`](Watcher::changed) otherwise.
+    fn updated(&self, uri: &str) {
+        let _ = uri;
+    }
 }
 
 /// The [`Watcher`]s of a handler, for it to keep behind a lock of its own. Those that have gone are dropped as others come, so

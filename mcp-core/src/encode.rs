@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use crate::answer::{
-    Annotations, Block, Content, Embedded, Icon, Implementation, Link, ResourceBody, Theme, ToolAnswer,
+    Annotations, Block, Completion, Content, Contents, Embedded, Icon, Implementation, Link, PromptAnswer,
+    ResourceAnswer, ResourceBody, Theme, ToolAnswer,
 };
 use crate::endpoint::Endpoint;
 use crate::peer::{Era, Revision};
@@ -53,6 +54,82 @@ pub(crate) fn tool_result(out: &mut Vec<u8>, revision: Revision, answer: &ToolAn
     }
     result_meta(out, revision, answer.meta.as_deref(), endpoint);
     out.push(b'}');
+}
+
+/// The result object of a read (RES-4). Contents without a URI of their own get the one that was read.
+pub(crate) fn resource_result(
+    out: &mut Vec<u8>,
+    revision: Revision,
+    uri: &str,
+    answer: &ResourceAnswer,
+    endpoint: &Endpoint,
+) {
+    result_open(out, revision);
+    out.extend_from_slice(b"\"contents\":[");
+    let open = out.len();
+    for Contents { uri: own, mime, body, meta } in &answer.contents {
+        comma(out, open);
+        resource(out, revision, own.as_deref().unwrap_or(uri), mime.as_deref(), body, meta.as_deref());
+    }
+    out.push(b']');
+    if revision.era() == Era::Modern {
+        out.extend_from_slice(crate::modern::UNCACHED);
+    }
+    result_meta(out, revision, answer.meta.as_deref(), endpoint);
+    out.push(b'}');
+}
+
+/// The result object of a prompt (PROMPT-2).
+pub(crate) fn prompt_result(out: &mut Vec<u8>, revision: Revision, answer: &PromptAnswer, endpoint: &Endpoint) {
+    result_open(out, revision);
+    if let Some(description) = &answer.description {
+        out.extend_from_slice(b"\"description\":");
+        write::string(out, description);
+        out.push(b',');
+    }
+    out.extend_from_slice(b"\"messages\":[");
+    let open = out.len();
+    for message in &answer.messages {
+        comma(out, open);
+        let mut object = Object::open(out);
+        object.string("role", message.role.as_str());
+        content(object.key("content"), revision, &message.content);
+        object.close();
+    }
+    out.push(b']');
+    result_meta(out, revision, answer.meta.as_deref(), endpoint);
+    out.push(b'}');
+}
+
+/// The result object of a completion: the first 100 proposals, and how many there are (COMP-3).
+pub(crate) fn completion(out: &mut Vec<u8>, revision: Revision, answer: &Completion, endpoint: &Endpoint) {
+    let sent = answer.values.len().min(MOST_PROPOSALS);
+    let more = answer.has_more || answer.values.len() > sent;
+    let total = answer.total.or_else(|| (!answer.has_more).then(|| answer.values.len() as u64));
+    result_open(out, revision);
+    let mut object = Object::open({
+        out.extend_from_slice(b"\"completion\":");
+        out
+    });
+    strings(object.key("values"), answer.values[..sent].iter().map(|value| &**value));
+    if let Some(total) = total.and_then(|total| i64::try_from(total).ok()) {
+        write::integer(object.key("total"), total);
+    }
+    object.boolean("hasMore", more);
+    object.close();
+    result_meta(out, revision, None, endpoint);
+    out.push(b'}');
+}
+
+/// Proposals that are sent (COMP-1).
+const MOST_PROPOSALS: usize = 100;
+
+/// The brace of a result, and what every modern one begins with (BASE-12).
+fn result_open(out: &mut Vec<u8>, revision: Revision) {
+    out.push(b'{');
+    if revision.era() == Era::Modern {
+        out.extend_from_slice(b"\"resultType\":\"complete\",");
+    }
 }
 
 /// The result object of an extension's method, from its members as JSON text of an object (anything else counts as
@@ -140,9 +217,10 @@ pub(crate) fn content(out: &mut Vec<u8>, revision: Revision, content: &Content) 
         ),
         Block::Link(link) if revision >= Revision::V2025_06_18 => resource_link(&mut object, revision, link),
         Block::Link(link) => text(&mut object, &link.uri),
-        Block::Resource(resource) => {
+        Block::Resource(embedded) => {
             object.string("type", "resource");
-            embedded(object.key("resource"), revision, resource);
+            let Embedded { uri, mime, body, meta } = &**embedded;
+            resource(object.key("resource"), revision, uri, mime.as_deref(), body, meta.as_deref());
         }
     }
     if let Some(hints) = &content.annotations {
@@ -154,7 +232,7 @@ pub(crate) fn content(out: &mut Vec<u8>, revision: Revision, content: &Content) 
 
 /// Hints about a block, if any is left in this revision (TOOL-19). A priority outside 0 to 1 is moved to the nearer
 /// end.
-fn annotations(object: &mut Object<'_>, revision: Revision, hints: &Annotations) {
+pub(crate) fn annotations(object: &mut Object<'_>, revision: Revision, hints: &Annotations) {
     let modified = hints.last_modified.as_deref().filter(|_| revision >= Revision::V2025_06_18);
     let priority = hints.priority.filter(|priority| !priority.is_nan());
     if hints.audience.is_empty() && priority.is_none() && modified.is_none() {
@@ -197,15 +275,22 @@ fn resource_link(object: &mut Object<'_>, revision: Revision, link: &Link) {
     }
 }
 
-fn embedded(out: &mut Vec<u8>, revision: Revision, resource: &Embedded) {
+fn resource(
+    out: &mut Vec<u8>,
+    revision: Revision,
+    uri: &str,
+    mime: Option<&str>,
+    body: &ResourceBody,
+    extra: Option<&str>,
+) {
     let mut object = Object::open(out);
-    object.string("uri", &resource.uri);
-    object.optional("mimeType", resource.mime.as_deref());
-    match &resource.body {
+    object.string("uri", uri);
+    object.optional("mimeType", mime);
+    match body {
         ResourceBody::Text(text) => object.string("text", text),
         ResourceBody::Bytes(bytes) => write::base64(object.key("blob"), bytes),
     }
-    meta(&mut object, revision, resource.meta.as_deref());
+    meta(&mut object, revision, extra);
     object.close();
 }
 

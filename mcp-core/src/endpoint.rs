@@ -12,6 +12,7 @@ use crate::catalog::{Defect, extension_id};
 use crate::encode::json::{self, Object};
 use crate::encode::{self, SERVER_INFO};
 use crate::fault::{Code, Fault, reflect};
+use crate::machine::Change;
 use crate::peer::{Era, Revision};
 use crate::policy::{Limits, Policy, Seal, Timing};
 use crate::wire::write;
@@ -22,7 +23,7 @@ pub struct Endpoint {
     policy: Policy,
     served: Box<[Revision]>,
     sessions: bool,
-    tools: Option<Tools>,
+    offers: Offers,
     logging: bool,
     extensions: Box<[ExtensionDecl]>,
     seal: Option<Arc<dyn Seal>>,
@@ -35,9 +36,22 @@ pub struct Endpoint {
     supported_data: Box<str>,
 }
 
+/// What is offered besides the protocol itself.
+#[derive(Clone, Copy, Debug, Default)]
+struct Offers {
+    tools: Option<Listed>,
+    prompts: Option<Listed>,
+    resources: Option<Listed>,
+    /// Whether word of a resource's new contents is promised (RES-7).
+    subscribe: bool,
+    completions: bool,
+}
+
+/// A list that is offered.
 #[derive(Clone, Copy, Debug)]
-struct Tools {
-    list_changed: bool,
+struct Listed {
+    /// Whether word of its changes is promised.
+    changes: bool,
 }
 
 /// An extension that the server declares (EXT-1, EXT-2).
@@ -92,7 +106,7 @@ pub struct EndpointBuilder {
     policy: Policy,
     served: Vec<Revision>,
     sessions: bool,
-    tools: Option<Tools>,
+    offers: Offers,
     logging: bool,
     extensions: Vec<ExtensionDecl>,
     seal: Option<Arc<dyn Seal>>,
@@ -117,7 +131,30 @@ impl EndpointBuilder {
     /// is no stream yet on which a modern one could be told.
     #[must_use]
     pub const fn tools(mut self, list_changed: bool) -> Self {
-        self.tools = Some(Tools { list_changed });
+        self.offers.tools = Some(Listed { changes: list_changed });
+        self
+    }
+
+    /// Offers prompts; `list_changed` as of [`tools`](EndpointBuilder::tools) (PROMPT-1, PROMPT-5).
+    #[must_use]
+    pub const fn prompts(mut self, list_changed: bool) -> Self {
+        self.offers.prompts = Some(Listed { changes: list_changed });
+        self
+    }
+
+    /// Offers resources and templates; `list_changed` as of [`tools`](EndpointBuilder::tools), `subscribe` promises word of new
+    /// contents to who asks for it (RES-1, RES-7).
+    #[must_use]
+    pub const fn resources(mut self, list_changed: bool, subscribe: bool) -> Self {
+        self.offers.resources = Some(Listed { changes: list_changed });
+        self.offers.subscribe = subscribe;
+        self
+    }
+
+    /// Offers completions of the arguments of prompts and templates (COMP-2).
+    #[must_use]
+    pub const fn completions(mut self) -> Self {
+        self.offers.completions = true;
         self
     }
 
@@ -190,7 +227,7 @@ impl EndpointBuilder {
             policy: self.policy,
             served: self.served.into(),
             sessions: self.sessions,
-            tools: self.tools,
+            offers: self.offers,
             logging: self.logging,
             extensions: self.extensions.into(),
             seal: self.seal,
@@ -251,12 +288,27 @@ impl EndpointBuilder {
     /// promised to them.
     fn capabilities(&self, out: &mut Vec<u8>, revision: Revision) {
         let mut object = Object::open(out);
+        // COMP-2: 2024-11-05 has no name for it.
+        if self.offers.completions && revision > Revision::V2024_11_05 {
+            object.json("completions", "{}");
+        }
         if self.logging {
             object.json("logging", "{}");
         }
-        if let Some(tools) = self.tools {
-            let told = tools.list_changed && revision.era() == Era::Legacy;
-            object.json("tools", if told { "{\"listChanged\":true}" } else { "{}" });
+        let Offers { tools, prompts, resources, subscribe, .. } = self.offers;
+        let told = revision.era() == Era::Legacy;
+        for (name, listed, subscribe) in
+            [("prompts", prompts, false), ("resources", resources, subscribe), ("tools", tools, false)]
+        {
+            let Some(Listed { changes }) = listed else { continue };
+            let mut object = Object::open(object.key(name));
+            if changes && told {
+                object.boolean("listChanged", true);
+            }
+            if subscribe && told {
+                object.boolean("subscribe", true);
+            }
+            object.close();
         }
         let declared = |extension: &&ExtensionDecl| match revision {
             Revision::V2026_07_28 => true,
@@ -308,7 +360,7 @@ impl Endpoint {
             policy: Policy::default(),
             served: Revision::ALL.into(),
             sessions: true,
-            tools: None,
+            offers: Offers::default(),
             logging: false,
             extensions: Vec::new(),
             seal: None,
@@ -372,13 +424,42 @@ impl Endpoint {
     /// Whether tools are offered.
     #[must_use]
     pub const fn has_tools(&self) -> bool {
-        self.tools.is_some()
+        self.offers.tools.is_some()
     }
 
-    /// Whether word of a change of the list of tools is promised to legacy clients.
+    /// Whether resources and templates are offered.
     #[must_use]
-    pub fn tools_list_changed(&self) -> bool {
-        self.tools.is_some_and(|tools| tools.list_changed)
+    pub const fn has_resources(&self) -> bool {
+        self.offers.resources.is_some()
+    }
+
+    /// Whether prompts are offered.
+    #[must_use]
+    pub const fn has_prompts(&self) -> bool {
+        self.offers.prompts.is_some()
+    }
+
+    /// Whether completions are offered.
+    #[must_use]
+    pub const fn has_completions(&self) -> bool {
+        self.offers.completions
+    }
+
+    /// Whether word of a resource's new contents is promised (RES-7).
+    #[must_use]
+    pub const fn has_subscriptions(&self) -> bool {
+        self.offers.subscribe
+    }
+
+    /// Whether word of a change of that list is promised.
+    #[must_use]
+    pub fn tells_of(&self, what: Change) -> bool {
+        let listed = match what {
+            Change::Tools => self.offers.tools,
+            Change::Prompts => self.offers.prompts,
+            Change::Resources => self.offers.resources,
+        };
+        listed.is_some_and(|listed| listed.changes)
     }
 
     /// Whether log messages are sent to clients.

@@ -113,6 +113,21 @@ impl Fault {
         Self::new(Code::METHOD_NOT_FOUND, alloc::format!("Method not found: {}", reflect(method)))
     }
 
+    /// -32002 to a legacy client and -32602 to a modern one, with the URI in `data` (RES-5).
+    #[must_use]
+    pub fn resource_not_found(uri: &str) -> Self {
+        let data = match uri.char_indices().nth(ECHOED_URI) {
+            None => uri,
+            Some((end, _)) => &uri[..end],
+        };
+        let mut json = alloc::vec::Vec::with_capacity(16 + data.len());
+        json.extend_from_slice(b"{\"uri\":");
+        crate::wire::write::string(&mut json, data);
+        json.push(b'}');
+        let json = String::from_utf8_lossy(&json);
+        Self::new(Code::RESOURCE_NOT_FOUND, alloc::format!("Resource not found: {}", reflect(uri))).with_data(&*json)
+    }
+
     /// The same fault with `data`: JSON text. A text that is no JSON is sent as a string, so that it breaks nothing.
     #[must_use]
     pub fn with_data(mut self, data: impl Into<Box<str>>) -> Self {
@@ -167,6 +182,9 @@ impl fmt::Display for Fault {
 }
 
 impl core::error::Error for Fault {}
+
+/// The most characters of a URI that was not found which come back as `data`: more than any resource here has.
+const ECHOED_URI: usize = 2048;
 
 /// The most characters of a peer's text that an error or log quotes.
 const QUOTED: usize = 120;

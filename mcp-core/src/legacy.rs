@@ -15,6 +15,7 @@ use crate::calls::{Admission, Slot};
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::machine::{Change, Kind, Level, Outcome, StreamId};
+use crate::methods::{self, Method};
 use crate::modern::{self, Court, Step};
 use crate::peer::{Peer, Revision};
 use crate::settle::{self, Settled};
@@ -40,7 +41,32 @@ pub(crate) struct Ready {
     /// Whether `notifications/initialized` has come: list changes wait for it (LIFE-5).
     pub(crate) initialized: bool,
     /// What the client has not been told of the catalogue.
-    pub(crate) untold: Option<Change>,
+    pub(crate) untold: Untold,
+}
+
+/// Lists that have changed since the client was told: a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Untold(u8);
+
+impl Untold {
+    pub(crate) const fn add(&mut self, what: Change) {
+        self.0 |= 1 << what as u8;
+    }
+
+    /// All of them, which are told now.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = Change> + use<> {
+        let set = core::mem::take(&mut self.0);
+        Change::ALL.into_iter().filter(move |what| set >> *what as u8 & 1 == 1)
+    }
+
+    pub(crate) const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// `None` for bits that name no list.
+    pub(crate) fn from_bits(bits: u8) -> Option<Self> {
+        (bits >> Change::ALL.len() == 0).then_some(Self(bits))
+    }
 }
 
 /// Until the client sets one, logs from this level on are sent: the server's choice (LOG-2).
@@ -50,7 +76,7 @@ impl Phase {
     /// A conversation whose revision is known without a handshake (session-less HTTP, rows 14 and 15 of 2.4).
     pub(crate) fn assumed(revision: Revision) -> Self {
         let peer = Peer { revision, capabilities: crate::Capabilities::none(), info: None };
-        Self::Ready(Ready { peer: Arc::new(peer), level: DEFAULT_LEVEL, initialized: true, untold: None })
+        Self::Ready(Ready { peer: Arc::new(peer), level: DEFAULT_LEVEL, initialized: true, untold: Untold::default() })
     }
 
     pub(crate) const fn ready(&self) -> Option<&Ready> {
@@ -73,8 +99,12 @@ pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id) -> Result<Ste
         ("initialize", Phase::Opening) => {
             let peer = handshake(message, endpoint)?;
             let result = endpoint.initialize_result(peer.revision).clone();
-            *phase =
-                Phase::Ready(Ready { peer: Arc::new(peer), level: DEFAULT_LEVEL, initialized: false, untold: None });
+            *phase = Phase::Ready(Ready {
+                peer: Arc::new(peer),
+                level: DEFAULT_LEVEL,
+                initialized: false,
+                untold: Untold::default(),
+            });
             Ok(Step::Answer(modern::answer(id, &result)))
         }
         ("initialize", _) => Err(Fault::invalid_request("The session is initialized already: `initialize` comes once")),
@@ -87,18 +117,10 @@ pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id) -> Result<Ste
                 .ok_or_else(|| modern::unknown_level("`params.level`"))?;
             Ok(Step::Answer(modern::answer(id, b"{}")))
         }
-        ("tools/list", Phase::Ready(ready)) if endpoint.has_tools() => {
-            let mut out = Vec::with_capacity(512);
-            write::result_open(&mut out, id);
-            out.push(b'{');
-            modern::write_tools(&mut out, court, ready.peer.revision)?;
-            out.extend_from_slice(b"}}");
-            Ok(Step::Answer(out))
-        }
-        ("tools/call", Phase::Ready(ready)) if endpoint.has_tools() => call_tool(court, ready, id),
-        (method, Phase::Ready(ready)) => match endpoint.extension_of(method) {
+        (method, Phase::Ready(ready)) => match (Method::of(method, endpoint), endpoint.extension_of(method)) {
+            (Some(method), _) => run(court, method, ready, id),
             // SHIM-12, EXT-2: an extension answers whom it was declared to, by whom it was declared.
-            Some(extension) if ready.peer.capabilities.extension(&extension.id).is_some() => {
+            (None, Some(extension)) if ready.peer.capabilities.extension(&extension.id).is_some() => {
                 let kind = Kind::Extension { method: method.into(), params: modern::kept(&message.params_bytes()) };
                 Ok(Step::Run(admission(court, ready, id, kind)?))
             }
@@ -128,11 +150,30 @@ fn handshake(message: &Message, endpoint: &Endpoint) -> Result<Peer, Fault> {
     Ok(Peer { revision, capabilities, info: Some(info) })
 }
 
+fn run(court: &Court<'_>, method: Method, ready: &Ready, id: &Id) -> Result<Step, Fault> {
+    let kind = match method {
+        Method::List(list) => {
+            let mut out = Vec::with_capacity(512);
+            write::result_open(&mut out, id);
+            out.push(b'{');
+            methods::write_page(&mut out, list, court, ready.peer.revision)?;
+            out.extend_from_slice(b"}}");
+            return Ok(Step::Answer(out));
+        }
+        Method::Tool => return call_tool(court, ready, id),
+        Method::Resource => methods::read_resource(court)?,
+        Method::Prompt => methods::get_prompt(court)?,
+        Method::Complete => match methods::complete(court)? {
+            Some(kind) => kind,
+            None => return Ok(Step::Answer(settle::nothing_to_propose(id, ready.peer.revision, court.endpoint))),
+        },
+    };
+    Ok(Step::Run(admission(court, ready, id, kind)?))
+}
+
 fn call_tool(court: &Court<'_>, ready: &Ready, id: &Id) -> Result<Step, Fault> {
-    let tool = modern::tool(court)?;
-    let arguments = modern::arguments(court.message)?;
-    let kind = Kind::Tool { tool: tool.handle(), name: tool.shared_name(), arguments };
-    let admission = admission(court, ready, id, kind)?;
+    let tool = methods::tool(court)?;
+    let admission = admission(court, ready, id, methods::call_tool(court, tool)?)?;
     match ready.peer.capabilities.missing(tool.needs()) {
         None => Ok(Step::Run(admission)),
         // SHIM-4: -32021 is not legacy's; a model can make something of a text.

@@ -129,6 +129,7 @@ pub mod fault;
 pub mod headers;
 mod legacy;
 mod machine;
+mod methods;
 mod modern;
 mod outbox;
 mod outputs;
@@ -147,6 +148,7 @@ mod stream;
 mod streams;
 mod time;
 mod timers;
+pub mod uri_template;
 pub mod wire;
 
 pub use catalog::{Catalog, Handle, View};

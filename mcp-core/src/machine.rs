@@ -258,12 +258,74 @@ pub enum Kind {
         /// JSON text of an object: `{}` if the peer sent none (TOOL-6).
         arguments: Bytes,
     },
+    /// A resource, or an instance of a template.
+    Resource {
+        /// The registrant's handle of the resource or template.
+        resource: Handle,
+        /// The URI to read, as it was sent (RES-12).
+        uri: Box<str>,
+        /// What the template's variables stand for, in its order, percent-decoded once; none for a static resource.
+        variables: Vec<(Box<str>, Box<str>)>,
+    },
+    /// A prompt.
+    Prompt {
+        /// The registrant's handle.
+        prompt: Handle,
+        /// Its name, as listed.
+        name: Arc<str>,
+        /// JSON text of an object of strings, with every required argument: `{}` if the peer sent none (PROMPT-3).
+        arguments: Bytes,
+    },
+    /// Proposals for one argument of a prompt or one variable of a template (COMP-1).
+    Complete {
+        /// What is completed.
+        of: Completes,
+        /// The name of the argument or variable, one that the catalogue says can be completed.
+        argument: Box<str>,
+        /// What was typed so far; may be empty.
+        value: Box<str>,
+        /// What is known of the other arguments: JSON text of an object of strings, `{}` if nothing is.
+        context: Bytes,
+    },
     /// A method of an extension that both sides declared (EXT-2).
     Extension {
         /// The method.
         method: Box<str>,
         /// JSON text of an object.
         params: Bytes,
+    },
+}
+
+impl Kind {
+    /// The method that it answers.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        match self {
+            Self::Tool { .. } => "tools/call",
+            Self::Resource { .. } => "resources/read",
+            Self::Prompt { .. } => "prompts/get",
+            Self::Complete { .. } => "completion/complete",
+            Self::Extension { method, .. } => method,
+        }
+    }
+}
+
+/// What a completion is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Completes {
+    /// An argument of a prompt.
+    Prompt {
+        /// The registrant's handle.
+        prompt: Handle,
+        /// Its name, as listed.
+        name: Arc<str>,
+    },
+    /// A variable of a template.
+    Template {
+        /// The registrant's handle.
+        template: Handle,
+        /// The template, as listed.
+        uri: Arc<str>,
     },
 }
 
@@ -370,6 +432,15 @@ impl Level {
 pub enum Change {
     /// The list of tools.
     Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources, or that of templates (RES-8).
+    Resources,
+}
+
+impl Change {
+    /// Every one of them.
+    pub const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
 }
 
 /// Why a conversation ends.

@@ -7,14 +7,16 @@ use bytes::Bytes;
 
 use crate::ask;
 use crate::calls::Admission;
-use crate::catalog::{Tool, View};
+use crate::catalog::View;
 use crate::endpoint::Endpoint;
 use crate::fault::{Code, Fault};
 use crate::headers::{self, Head};
 use crate::machine::{Kind, Level};
+use crate::methods::{self, Method};
 use crate::peer::{Caller, Capabilities, Peer, Revision};
+use crate::settle;
 use crate::time::Time;
-use crate::wire::{self, Id, Message, Meta, Param, write};
+use crate::wire::{self, Id, Message, Meta, write};
 
 /// A request that passed every check.
 #[derive(Debug)]
@@ -63,19 +65,15 @@ pub(crate) fn admit(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
     }
     match message.method() {
         "server/discover" => Ok(Step::Answer(answer(id, endpoint.discover_result()))),
-        "tools/list" if endpoint.has_tools() => list_tools(court, id),
-        "tools/call" if endpoint.has_tools() => {
-            let call = Requested { id, peer, token, level };
-            call_tool(court, call)
-        }
-        method => match endpoint.extension_of(method) {
-            Some(extension) => {
+        method => match (Method::of(method, endpoint), endpoint.extension_of(method)) {
+            (Some(method), _) => run(court, method, Requested { id, peer, token, level }),
+            (None, Some(extension)) => {
                 let needs = Capabilities::none().with_extension(&extension.id, "{}");
                 require(&peer.capabilities, &needs)?;
                 let kind = Kind::Extension { method: method.into(), params: kept(&message.params_bytes()) };
                 Ok(Step::Run(Requested { id, peer, token, level }.admission(message, kind)))
             }
-            None => Err(unknown_method(endpoint, method)),
+            (None, None) => Err(unknown_method(endpoint, method)),
         },
     }
 }
@@ -103,66 +101,54 @@ impl Requested<'_> {
     }
 }
 
-fn list_tools(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
+fn list(court: &Court<'_>, id: &Id, write: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>) -> Result<Step, Fault> {
     let mut out = Vec::with_capacity(512);
     write::result_open(&mut out, id);
     out.extend_from_slice(b"{\"resultType\":\"complete\",");
-    write_tools(&mut out, court, Revision::MODERN)?;
-    // CACHE-1; the safe hints until an entry says more.
-    out.extend_from_slice(b",\"ttlMs\":0,\"cacheScope\":\"private\",");
+    write(&mut out)?;
+    out.extend_from_slice(UNCACHED);
+    out.push(b',');
     out.extend_from_slice(court.endpoint.result_meta());
     out.extend_from_slice(b"}}");
     Ok(Step::Answer(out))
 }
 
-/// The `tools` and `nextCursor` members, in any era.
-pub(crate) fn write_tools(out: &mut Vec<u8>, court: &Court<'_>, revision: Revision) -> Result<(), Fault> {
-    let cursor = match court.message.param(Param::Cursor) {
-        None => None,
-        Some(_) => match court.message.param_str(Param::Cursor) {
-            Some(cursor) => Some(cursor),
-            None => return Err(Fault::invalid_params("`cursor` must be a string that this server sent")),
+/// CACHE-1, comma first; the safe hints until an entry says more (CACHE-4).
+pub(crate) const UNCACHED: &[u8] = b",\"ttlMs\":0,\"cacheScope\":\"private\"";
+
+fn run(court: &Court<'_>, method: Method, request: Requested<'_>) -> Result<Step, Fault> {
+    let Court { endpoint, message, head, from, .. } = *court;
+    let (kind, mirrors) = match method {
+        Method::List(write) => {
+            return list(court, request.id, |out| methods::write_page(out, write, court, Revision::MODERN));
+        }
+        Method::Tool => {
+            // The tool is looked up early: what it needs of the client comes before its parameters in VER-20. An unknown
+            // one is still reported after a missing name.
+            let tool = methods::tool(court)?;
+            require(&request.peer.capabilities, tool.needs())?;
+            (methods::call_tool(court, tool)?, tool.mirrors())
+        }
+        Method::Resource => (methods::read_resource(court).map_err(as_modern)?, &[][..]),
+        Method::Prompt => (methods::get_prompt(court)?, &[][..]),
+        Method::Complete => match methods::complete(court)? {
+            Some(kind) => return Ok(Step::Run(request.admission(message, kind))),
+            None => return Ok(Step::Answer(settle::nothing_to_propose(request.id, Revision::MODERN, endpoint))),
         },
     };
-    court.view.write_tools(revision, cursor.as_deref(), court.endpoint.limits().page, out)
-}
-
-fn call_tool(court: &Court<'_>, call: Requested<'_>) -> Result<Step, Fault> {
-    let Court { endpoint, message, head, from, .. } = *court;
-    // The tool is looked up early: what it needs of the client comes before its parameters in VER-20. An unknown one is
-    // still reported after a missing name.
-    let tool = tool(court)?;
-    require(&call.peer.capabilities, tool.needs())?;
-    let arguments = arguments(message)?;
-    let kind = Kind::Tool { tool: tool.handle(), name: tool.shared_name(), arguments: arguments.clone() };
+    // MRTR-1: these three, and no other, may have asked.
     let retry = ask::resume(message, from, &kind, court.now, endpoint)?;
-    if let Some(head) = head {
-        let text = core::str::from_utf8(&arguments).unwrap_or("{}");
-        headers::check_params(head, tool.mirrors(), text)?;
+    if let (Some(head), Kind::Tool { arguments, .. }) = (head, &kind) {
+        headers::check_params(head, mirrors, core::str::from_utf8(arguments).unwrap_or("{}"))?;
     }
-    let mut admission = call.admission(message, kind);
+    let mut admission = request.admission(message, kind);
     (admission.resume, admission.rounds) = (retry.resume, retry.rounds);
     Ok(Step::Run(admission))
 }
 
-/// The tool that a `tools/call` names (TOOL-8), in any era.
-pub(crate) fn tool<'a>(court: &Court<'a>) -> Result<&'a Tool, Fault> {
-    let Some(name) = court.message.param_str(Param::Name) else {
-        return Err(Fault::invalid_params("`params.name` must be a string that names a tool"));
-    };
-    court
-        .view
-        .tool(&name)
-        .ok_or_else(|| Fault::invalid_params(alloc::format!("Unknown tool: {}", crate::fault::reflect(&name))))
-}
-
-/// The arguments of a `tools/call` (TOOL-6), in any era.
-pub(crate) fn arguments(message: &Message) -> Result<Bytes, Fault> {
-    match message.param_bytes(Param::Arguments) {
-        None => Ok(Bytes::from_static(b"{}")),
-        Some(arguments) if arguments.starts_with(b"{") => Ok(kept(&arguments)),
-        Some(_) => Err(Fault::invalid_params("`params.arguments` must be an object")),
-    }
+/// ERR-2: the code of a resource that is not there is legacy's.
+fn as_modern(fault: Fault) -> Fault {
+    if fault.code() == Code::RESOURCE_NOT_FOUND { settle::recode(&fault, Code::INVALID_PARAMS) } else { fault }
 }
 
 /// A part of a message at its exact size: a call may run for hours, and a slice would pin the transport's read buffer for

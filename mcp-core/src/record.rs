@@ -38,7 +38,7 @@ use core::fmt;
 
 use bytes::Bytes;
 
-use crate::catalog::View;
+use crate::catalog::{Item, View};
 use crate::headers::HeadBuf;
 use crate::machine::{
     CallId, Change, Close, Gate, Input, Machine, MachineId, Note, Outcome, Output, Pull, StreamId, sealed,
@@ -155,10 +155,25 @@ impl Record {
     }
 }
 
+/// An entry's name among those of all kinds.
+fn tag(item: Item<'_>) -> Box<str> {
+    let kind = match item {
+        Item::Tool(_) => "tool",
+        Item::Resource(_) => "resource",
+        Item::Template(_) => "template",
+        Item::Prompt(_) => "prompt",
+    };
+    alloc::format!("{kind} {}", item.key()).into()
+}
+
 impl RecordedView {
     fn of(view: &View) -> Self {
-        let names = || view.tools().map(|tool| tool.name().into()).collect();
-        Self { generation: view.catalog().generation(), only: view.is_filtered().then(names) }
+        let shown = || {
+            let tools = view.tools().map(Item::Tool);
+            let resources = view.resources().map(Item::Resource).chain(view.templates().map(Item::Template));
+            tools.chain(resources).chain(view.prompts().map(Item::Prompt)).map(tag).collect()
+        };
+        Self { generation: view.catalog().generation(), only: view.is_filtered().then(shown) }
     }
 }
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use crate::answer::{Answer, ToolAnswer};
+use crate::answer::{Answer, Completion, ToolAnswer};
 use crate::ask;
 use crate::calls::Slot;
 use crate::encode;
@@ -109,9 +109,20 @@ pub(crate) fn list_changed(what: Change) -> Vec<u8> {
         &mut out,
         match what {
             Change::Tools => "notifications/tools/list_changed",
+            Change::Prompts => "notifications/prompts/list_changed",
+            Change::Resources => "notifications/resources/list_changed",
         },
     );
     out.extend_from_slice(b"{}}");
+    out
+}
+
+/// The answer to a completion that the server has no code for (COMP-3).
+pub(crate) fn nothing_to_propose(id: &crate::wire::Id, revision: crate::Revision, endpoint: &Endpoint) -> Vec<u8> {
+    let mut out = Vec::with_capacity(128);
+    write::result_open(&mut out, id);
+    encode::completion(&mut out, revision, &Completion::default(), endpoint);
+    out.push(b'}');
     out
 }
 
@@ -128,6 +139,30 @@ fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>
             let mut out = Vec::with_capacity(256);
             write::result_open(&mut out, &slot.id);
             encode::tool_result(&mut out, revision, answer, endpoint);
+            out.push(b'}');
+            Ok(out)
+        }
+        (Answer::Resource(answer), Kind::Resource { uri, .. }) => {
+            if answer.contents.is_empty() {
+                return Err(Fault::internal("The resource has no contents"));
+            }
+            let mut out = Vec::with_capacity(256);
+            write::result_open(&mut out, &slot.id);
+            encode::resource_result(&mut out, revision, uri, answer, endpoint);
+            out.push(b'}');
+            Ok(out)
+        }
+        (Answer::Prompt(answer), Kind::Prompt { .. }) => {
+            let mut out = Vec::with_capacity(256);
+            write::result_open(&mut out, &slot.id);
+            encode::prompt_result(&mut out, revision, answer, endpoint);
+            out.push(b'}');
+            Ok(out)
+        }
+        (Answer::Complete(answer), Kind::Complete { .. }) => {
+            let mut out = Vec::with_capacity(256);
+            write::result_open(&mut out, &slot.id);
+            encode::completion(&mut out, revision, answer, endpoint);
             out.push(b'}');
             Ok(out)
         }
@@ -175,7 +210,7 @@ pub(crate) fn legacy_status(fault: &Fault) -> u16 {
     }
 }
 
-fn recode(fault: &Fault, code: Code) -> Fault {
+pub(crate) fn recode(fault: &Fault, code: Code) -> Fault {
     let recoded = Fault::new(code, alloc::string::String::from(fault.message()));
     match fault.data() {
         Some(data) => recoded.with_data(data),

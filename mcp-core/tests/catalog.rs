@@ -313,7 +313,7 @@ fn pages_hold_every_visible_item_once_page_1() {
     let names = many(130);
     let catalog = named(&names);
     let all = View::all(catalog.clone());
-    let some = View::only(catalog.clone(), |tool| !tool.name().ends_with('3'));
+    let some = View::only(catalog.clone(), |item| !item.key().ends_with('3'));
     let shown: Vec<String> = names.iter().filter(|name| !name.ends_with('3')).cloned().collect();
     let none = View::only(catalog, |_| false);
     for page in [0, 1, 2, 7, 64, 65, 129, 130, 131, usize::MAX] {
@@ -326,7 +326,7 @@ fn pages_hold_every_visible_item_once_page_1() {
 
 #[test]
 fn the_last_page_has_no_cursor_page_1_case_49() {
-    let view = View::only(named(&many(5)), |tool| tool.name() != "tool-31");
+    let view = View::only(named(&many(5)), |item| item.key() != "tool-31");
     for (page, more) in [(1, true), (2, true), (3, true), (4, false), (5, false)] {
         assert_eq!(list(&view, Revision::MODERN, None, page).1.is_some(), more, "{page}");
     }
@@ -355,8 +355,8 @@ fn foreign_cursors_are_refused_and_tell_nothing_page_2_page_3() {
     let catalog = named(&many(9));
     let (hidden, shown) = ("tool-3", "tool-10");
     let all = View::all(catalog.clone());
-    let mine = View::only(catalog.clone(), |tool| tool.name() != hidden);
-    let other = View::only(catalog.clone(), |tool| tool.name() != "tool-24");
+    let mine = View::only(catalog.clone(), |item| item.key() != hidden);
+    let other = View::only(catalog.clone(), |item| item.key() != "tool-24");
     let cursor_of = |view: &View| list(view, Revision::MODERN, None, 1).1.unwrap();
     let crafted = |name: &str, kind: u8| {
         let mut plain = BASE64.decode(cursor_of(&mine)).unwrap();
@@ -408,7 +408,7 @@ fn foreign_cursors_are_refused_and_tell_nothing_page_2_page_3() {
 #[test]
 fn a_hidden_tool_is_not_there() {
     let catalog = named(&many(70));
-    let view = View::only(catalog.clone(), |tool| tool.name() != "tool-10");
+    let view = View::only(catalog.clone(), |item| item.key() != "tool-10");
     assert!(view.tool("tool-10").is_none() && view.tool("nope").is_none() && view.tool("").is_none());
     assert!(view.tool("tool-17").is_some());
     assert!(view.is_filtered() && !View::all(catalog.clone()).is_filtered());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_core::answer::{Icon, Implementation};
-use mcp_core::{Code, Endpoint, EndpointBuilder, ExtensionDecl, Revision};
+use mcp_core::{Change, Code, Endpoint, EndpointBuilder, ExtensionDecl, Revision};
 use serde_json::{Value, json};
 
 fn who() -> Implementation {
@@ -145,14 +145,14 @@ fn a_refused_version_is_not_among_those_supported_ver_2_ver_8() {
 fn an_endpoint_tells_what_it_was_told() {
     let endpoint = plain().build().unwrap();
     assert!(endpoint.modern() && endpoint.legacy() && endpoint.sessions());
-    assert!(!endpoint.has_tools() && !endpoint.has_logging() && !endpoint.tools_list_changed());
+    assert!(!endpoint.has_tools() && !endpoint.has_logging() && !endpoint.tells_of(Change::Tools));
     assert!(endpoint.seal().is_none() && endpoint.extension_of("tools/list").is_none());
     assert_eq!(endpoint.limits(), &endpoint.policy().limits);
     assert_eq!(endpoint.timing(), &endpoint.policy().timing);
 
     let modern = plain().revisions(&[Revision::MODERN]).sessions(false).tools(true).logging(true).build().unwrap();
     assert!(modern.modern() && !modern.legacy() && !modern.sessions() && modern.newest_legacy().is_none());
-    assert!(modern.has_tools() && modern.tools_list_changed() && modern.has_logging());
+    assert!(modern.has_tools() && modern.tells_of(Change::Tools) && modern.has_logging());
     assert_eq!(modern.revisions(), [Revision::MODERN]);
     assert!(!modern.serves(Revision::V2025_11_25));
     let legacy = plain().revisions(&[Revision::V2024_11_05]).build().unwrap();

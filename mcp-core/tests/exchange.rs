@@ -431,7 +431,7 @@ fn an_unknown_tool_and_a_hidden_one_are_the_same_tool_8_case_43() {
     let sent = answered(&call("nope", &json!({}), &json!({})));
     assert_eq!(sent.one()["error"], json!({"code": -32602, "message": "Unknown tool: nope"}));
     let mut script = exchange(&fixture::endpoint());
-    script.view = View::only(fixture::catalog(), |tool| tool.name() != "sampler");
+    script.view = View::only(fixture::catalog(), |item| item.key() != "sampler");
     // Not even what it needs of its client is told.
     let sent = script.send(&call("sampler", &json!({}), &json!({})));
     assert_eq!(sent.one()["error"], json!({"code": -32602, "message": "Unknown tool: sampler"}));

@@ -182,7 +182,7 @@ fn a_legacy_session_is_replayed_to_the_same_bytes_with_progress_cancellation_and
     assert!(live.pull(0, 9999).contains("serverInfo"));
     live.message(Some(&post), INITIALIZED);
     assert_eq!(live.pull(1, 9999), "");
-    live.view = View::only(catalog(), |tool| tool.name() != "rm");
+    live.view = View::only(catalog(), |item| item.key() != "rm");
     live.message(Some(&post), r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
     assert!(!live.pull(2, 9999).contains("rm"));
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{Asking, Calls, Phase, Slot};
 use crate::catalog::Handle;
-use crate::machine::{CallId, Kind, MachineId, StreamId};
+use crate::machine::{CallId, Completes, Kind, MachineId, StreamId};
 use crate::peer::{Caller, Peer, Principal, Scopes};
 use crate::question::Response;
 use crate::snapshot::{Reader, Writer};
@@ -162,6 +162,34 @@ fn save_kind(kind: &Kind, out: &mut Writer) {
             out.text(method);
             out.bytes(params);
         }
+        Kind::Resource { resource, uri, variables } => {
+            out.byte(2);
+            out.number(resource.0);
+            out.text(uri);
+            out.length(variables.len());
+            for (name, value) in variables {
+                out.text(name);
+                out.text(value);
+            }
+        }
+        Kind::Prompt { prompt, name, arguments } => {
+            out.byte(3);
+            out.number(prompt.0);
+            out.text(name);
+            out.bytes(arguments);
+        }
+        Kind::Complete { of, argument, value, context } => {
+            let (tag, handle, key) = match of {
+                Completes::Prompt { prompt, name } => (4, prompt, name),
+                Completes::Template { template, uri } => (5, template, uri),
+            };
+            out.byte(tag);
+            out.number(handle.0);
+            out.text(key);
+            out.text(argument);
+            out.text(value);
+            out.bytes(context);
+        }
     }
 }
 
@@ -169,6 +197,20 @@ fn load_kind(from: &mut Reader<'_>) -> Option<Kind> {
     Some(match from.byte()? {
         0 => Kind::Tool { tool: Handle(from.number()?), name: from.str()?.into(), arguments: from.bytes()? },
         1 => Kind::Extension { method: from.text()?, params: from.bytes()? },
+        2 => Kind::Resource {
+            resource: Handle(from.number()?),
+            uri: from.text()?,
+            variables: from.list(2, |from| Some((from.text()?, from.text()?)))?,
+        },
+        3 => Kind::Prompt { prompt: Handle(from.number()?), name: from.str()?.into(), arguments: from.bytes()? },
+        tag @ (4 | 5) => {
+            let (handle, key) = (Handle(from.number()?), from.str()?.into());
+            let of = match tag {
+                4 => Completes::Prompt { prompt: handle, name: key },
+                _ => Completes::Template { template: handle, uri: key },
+            };
+            Kind::Complete { of, argument: from.text()?, value: from.text()?, context: from.bytes()? }
+        }
         _ => return None,
     })
 }

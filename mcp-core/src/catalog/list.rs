@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::tool::Tool;
+use super::shelf::Entry;
 use crate::peer::Revision;
 
 /// Items joined by commas, and where each ends.
@@ -28,13 +28,13 @@ impl List {
         &self.text[start..self.ends[index]]
     }
 
-    fn of(tools: &[Tool], revision: Revision) -> Self {
-        let mut list = Self { text: Vec::new(), ends: Vec::with_capacity(tools.len()) };
-        for tool in tools {
+    fn of<T: Entry>(items: &[T], revision: Revision) -> Self {
+        let mut list = Self { text: Vec::new(), ends: Vec::with_capacity(items.len()) };
+        for item in items {
             if !list.ends.is_empty() {
                 list.text.push(b',');
             }
-            tool.encode(&mut list.text, revision);
+            item.encode(&mut list.text, revision);
             list.ends.push(list.text.len());
         }
         list.text.shrink_to_fit();
@@ -43,10 +43,10 @@ impl List {
 }
 
 /// The list of each revision, indexed by revision; a revision whose text is that of the one before shares it.
-pub(super) fn every_revision(tools: &[Tool]) -> [Arc<List>; Revision::ALL.len()] {
+pub(super) fn every_revision<T: Entry>(items: &[T]) -> [Arc<List>; Revision::ALL.len()] {
     let mut last: Option<Arc<List>> = None;
     Revision::ALL.map(|revision| {
-        let list = List::of(tools, revision);
+        let list = List::of(items, revision);
         let list = match last.take() {
             Some(last) if *last == list => last,
             _ => Arc::new(list),

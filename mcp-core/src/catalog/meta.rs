@@ -1,5 +1,12 @@
 //! The grammar of `_meta` keys and extension ids.
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::Defect;
+use crate::encode::json;
+use crate::fault::reflect;
+
 /// Whether a key may be used in `_meta` by anybody but the protocol (BASE-21): `[prefix "/"] name`.
 ///
 /// Prefixes that 2025-06-18 or a later revision keeps for the protocol are refused, whatever the revision (A38).
@@ -22,6 +29,22 @@ pub(crate) fn extension_id(id: &str) -> Result<(), &'static str> {
         Some(_) => Ok(()),
         None => Err("an extension's id needs a prefix, such as `com.example/`"),
     }
+}
+
+/// Adds what is wrong with the `_meta` of an entry, and brings it into the form that is sent; an empty one is not sent.
+pub(super) fn check_meta(entry: &str, meta: &mut Option<Box<str>>, defects: &mut Vec<Defect>) {
+    let Some(text) = meta.take() else { return };
+    let Some(members) = json::members(&text) else {
+        defects.push(Defect::new(&reflect(entry), "BASE-21", "`_meta` must be the text of a JSON object"));
+        return;
+    };
+    for (key, _) in &members {
+        if let Err(why) = meta_key(key) {
+            let message = alloc::format!("`_meta` key `{}`: {why}", reflect(key));
+            defects.push(Defect::new(&reflect(entry), "BASE-21", message));
+        }
+    }
+    *meta = (!members.is_empty()).then(|| json::compact(&text).into());
 }
 
 /// Checks the grammar and returns the prefix.

@@ -5,7 +5,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::schema::{self, Mirror};
-use super::{Defect, Handle, meta_key};
+use super::shelf::Entry;
+use super::{Defect, Handle, check_meta};
 use crate::answer::Icon;
 use crate::encode::json::{self, Object};
 use crate::fault::reflect;
@@ -192,18 +193,6 @@ impl Tool {
         &self.mirrors
     }
 
-    /// Adds what is wrong with it, and readies it for [`Tool::encode`].
-    pub(super) fn check(&mut self, defects: &mut Vec<Defect>) {
-        self.check_name(defects);
-        self.mirrors = schema::check_input(&self.name, &self.input_schema, defects);
-        self.input_schema = json::compact(&self.input_schema).into();
-        if let Some(output) = &mut self.output {
-            output.object = schema::check_output(&self.name, &output.schema, self.any_output, defects);
-            output.schema = json::compact(&output.schema).into();
-        }
-        self.check_meta(defects);
-    }
-
     fn check_name(&self, defects: &mut Vec<Defect>) {
         // `/` is not in the grammar of 2025-11-25, but in use and in the official suite's.
         let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
@@ -220,25 +209,30 @@ impl Tool {
         };
         defects.push(Defect::new(&reflect(&self.name), "TOOL-5", message));
     }
+}
 
-    fn check_meta(&mut self, defects: &mut Vec<Defect>) {
-        let Some(meta) = self.meta.take() else { return };
-        let Some(members) = json::members(&meta) else {
-            defects.push(Defect::new(&self.name, "BASE-21", "`_meta` must be the text of a JSON object"));
-            return;
-        };
-        for (key, _) in &members {
-            if let Err(why) = meta_key(key) {
-                let message = alloc::format!("`_meta` key `{}`: {why}", reflect(key));
-                defects.push(Defect::new(&self.name, "BASE-21", message));
-            }
-        }
-        self.meta = (!members.is_empty()).then(|| json::compact(&meta).into());
+impl Entry for Tool {
+    const LIST: &'static str = "tools";
+    const MARK: u8 = b't';
+    const UNIQUE: &'static str = "TOOL-5";
+
+    fn key(&self) -> &str {
+        &self.name
     }
 
-    /// Its entry in the list of that revision: no member that the revision does not know, and none that is null
-    /// (TOOL-3).
-    pub(super) fn encode(&self, out: &mut Vec<u8>, revision: Revision) {
+    fn check(&mut self, defects: &mut Vec<Defect>) {
+        self.check_name(defects);
+        self.mirrors = schema::check_input(&self.name, &self.input_schema, defects);
+        self.input_schema = json::compact(&self.input_schema).into();
+        if let Some(output) = &mut self.output {
+            output.object = schema::check_output(&self.name, &output.schema, self.any_output, defects);
+            output.schema = json::compact(&output.schema).into();
+        }
+        check_meta(&self.name, &mut self.meta, defects);
+    }
+
+    /// TOOL-3.
+    fn encode(&self, out: &mut Vec<u8>, revision: Revision) {
         let mut object = Object::open(out);
         object.string("name", &self.name);
         if revision >= Revision::V2025_06_18 {

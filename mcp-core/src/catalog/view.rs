@@ -1,13 +1,15 @@
 //! What one caller may see of a catalogue.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::{Catalog, Tool, digest, digest_on};
+use super::shelf::{Entry, Shelf};
+use super::{Catalog, Prompt, Resource, Template, Tool, digest, digest_on};
 use crate::fault::Fault;
 use crate::peer::Revision;
 use crate::wire::write;
@@ -22,12 +24,77 @@ pub struct View {
     shown: Option<Arc<Shown>>,
 }
 
+/// One entry of a catalogue, of any kind.
+#[derive(Clone, Copy, Debug)]
+pub enum Item<'a> {
+    /// A tool.
+    Tool(&'a Tool),
+    /// A resource.
+    Resource(&'a Resource),
+    /// A template of resources.
+    Template(&'a Template),
+    /// A prompt.
+    Prompt(&'a Prompt),
+}
+
+impl Item<'_> {
+    /// Its name, its URI, or the template.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Tool(tool) => tool.name(),
+            Self::Resource(resource) => resource.uri(),
+            Self::Template(template) => template.uri(),
+            Self::Prompt(prompt) => prompt.name(),
+        }
+    }
+}
+
+/// What answers for a URI.
+#[derive(Clone, Debug)]
+pub enum Found<'a> {
+    /// A resource of that URI.
+    Resource(&'a Resource),
+    /// A template that matches, and what its variables stand for, in its order.
+    Template(&'a Template, Vec<(Box<str>, Box<str>)>),
+}
+
 #[derive(Debug)]
 struct Shown {
-    /// One bit for each tool.
+    tools: Part,
+    resources: Part,
+    templates: Part,
+    prompts: Part,
+}
+
+/// What is shown of one list.
+#[derive(Debug)]
+struct Part {
+    /// One bit for each entry.
     bits: Box<[u64]>,
-    /// Of the names that are shown. Never of those that are hidden: they could be guessed from it.
+    /// Of the keys that are shown. Never of those that are hidden: they could be guessed from it.
     fingerprint: [u8; 4],
+}
+
+impl Part {
+    fn of<'a, T: Entry>(shelf: &'a Shelf<T>, hidden: &mut bool, mut visible: impl FnMut(&'a T) -> bool) -> Self {
+        let mut bits = alloc::vec![0_u64; shelf.items.len().div_ceil(64)].into_boxed_slice();
+        let mut keys = digest(b"");
+        for (index, item) in shelf.items.iter().enumerate() {
+            if visible(item) {
+                bits[index / 64] |= 1 << (index % 64);
+                keys = digest_on(digest_on(keys, item.key().as_bytes()), b"\0");
+            } else {
+                *hidden = true;
+            }
+        }
+        let [a, b, c, d, ..] = keys.to_be_bytes();
+        Self { bits, fingerprint: [a, b, c, d] }
+    }
+
+    fn shows(&self, index: usize) -> bool {
+        self.bits[index / 64] >> (index % 64) & 1 == 1
+    }
 }
 
 impl View {
@@ -37,23 +104,17 @@ impl View {
         Self { catalog, shown: None }
     }
 
-    /// The tools for which `visible` says so.
+    /// The entries for which `visible` says so.
     #[must_use]
-    pub fn only(catalog: Arc<Catalog>, mut visible: impl FnMut(&Tool) -> bool) -> Self {
-        let mut bits = alloc::vec![0_u64; catalog.tools.len().div_ceil(64)].into_boxed_slice();
-        let mut names = digest(b"");
+    pub fn only(catalog: Arc<Catalog>, mut visible: impl FnMut(Item<'_>) -> bool) -> Self {
         let mut hidden = false;
-        for (index, tool) in catalog.tools.iter().enumerate() {
-            if visible(tool) {
-                bits[index / 64] |= 1 << (index % 64);
-                names = digest_on(digest_on(names, tool.name().as_bytes()), b"\0");
-            } else {
-                hidden = true;
-            }
-        }
-        let [a, b, c, d, ..] = names.to_be_bytes();
-        let shown = hidden.then(|| Arc::new(Shown { bits, fingerprint: [a, b, c, d] }));
-        Self { catalog, shown }
+        let shown = Shown {
+            tools: Part::of(&catalog.tools, &mut hidden, |tool| visible(Item::Tool(tool))),
+            resources: Part::of(&catalog.resources, &mut hidden, |resource| visible(Item::Resource(resource))),
+            templates: Part::of(&catalog.templates, &mut hidden, |template| visible(Item::Template(template))),
+            prompts: Part::of(&catalog.prompts, &mut hidden, |prompt| visible(Item::Prompt(prompt))),
+        };
+        Self { catalog, shown: hidden.then(|| Arc::new(shown)) }
     }
 
     /// The catalogue that it is of.
@@ -71,12 +132,59 @@ impl View {
     /// The tool of that name. A hidden one is not there.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&Tool> {
-        self.position(name).map(|index| &self.catalog.tools[index])
+        find(&self.catalog.tools, self.tool_part(), name)
+    }
+
+    /// The prompt of that name. A hidden one is not there.
+    #[must_use]
+    pub fn prompt(&self, name: &str) -> Option<&Prompt> {
+        find(&self.catalog.prompts, self.shown.as_ref().map(|shown| &shown.prompts), name)
+    }
+
+    /// The template of that text, which is not looked for among URIs. A hidden one is not there.
+    #[must_use]
+    pub fn template(&self, uri: &str) -> Option<&Template> {
+        find(&self.catalog.templates, self.shown.as_ref().map(|shown| &shown.templates), uri)
+    }
+
+    /// What answers for a URI: the resource that has it, else the first template that matches (RES-11).
+    ///
+    /// The first of the whole catalogue decides: if that is hidden, nothing answers, as a rule about who may see it holds for
+    /// every URI that it serves.
+    #[must_use]
+    pub fn resource(&self, uri: &str) -> Option<Found<'_>> {
+        if uri.len() > MAX_READ {
+            return None;
+        }
+        let shown = self.shown.as_deref();
+        if let Some(index) = self.catalog.resources.position(uri) {
+            let visible = shown.is_none_or(|shown| shown.resources.shows(index));
+            return visible.then(|| Found::Resource(&self.catalog.resources.items[index]));
+        }
+        let matching = |(index, template): (usize, &'_ Template)| Some((index, template.compiled()?.matches(uri)?));
+        let (index, variables) = self.catalog.templates.items.iter().enumerate().find_map(matching)?;
+        let visible = shown.is_none_or(|shown| shown.templates.shows(index));
+        visible.then(|| Found::Template(&self.catalog.templates.items[index], variables))
     }
 
     /// The tools that it shows, in the order of registration.
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
-        self.positions(0).map(|index| &self.catalog.tools[index])
+        items(&self.catalog.tools, self.tool_part())
+    }
+
+    /// The resources that it shows, in the order of registration.
+    pub fn resources(&self) -> impl Iterator<Item = &Resource> {
+        items(&self.catalog.resources, self.shown.as_ref().map(|shown| &shown.resources))
+    }
+
+    /// The templates that it shows, in the order of registration.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+        items(&self.catalog.templates, self.shown.as_ref().map(|shown| &shown.templates))
+    }
+
+    /// The prompts that it shows, in the order of registration.
+    pub fn prompts(&self) -> impl Iterator<Item = &Prompt> {
+        items(&self.catalog.prompts, self.shown.as_ref().map(|shown| &shown.prompts))
     }
 
     /// Appends `"tools":[…]` as the revision has it and, if there is more, `,"nextCursor":"…"` (TOOL-2, PAGE-1).
@@ -93,82 +201,151 @@ impl View {
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        let list = self.catalog.list(revision);
-        let page = page.max(1);
-        let start = match cursor {
-            Some(cursor) => self.after(cursor)?,
-            None => 0,
-        };
-        out.extend_from_slice(b"\"tools\":[");
-        if start == 0 && self.shown.is_none() && self.catalog.tools.len() <= page {
-            out.extend_from_slice(list.text());
-            out.push(b']');
-            return Ok(());
-        }
-        let mut positions = self.positions(start);
-        let mut last = None;
-        for index in positions.by_ref().take(page) {
-            if last.is_some() {
-                out.push(b',');
-            }
-            out.extend_from_slice(list.item(index));
-            last = Some(index);
-        }
-        out.push(b']');
-        if let (Some(last), Some(_)) = (last, positions.next()) {
-            out.extend_from_slice(b",\"nextCursor\":");
-            write::string(out, &self.cursor(self.catalog.tools[last].name()));
-        }
-        Ok(())
+        write_list(&self.catalog.tools, self.tool_part(), revision, cursor, page, out)
     }
 
-    /// The cursor for what comes after that tool: version, list, who may see what, and the name. No count or offset, so
-    /// that it survives a restart and a change of the list.
-    fn cursor(&self, name: &str) -> alloc::string::String {
-        let mut plain = Vec::with_capacity(CURSOR.len() + 4 + name.len());
-        plain.extend_from_slice(&CURSOR);
-        plain.extend_from_slice(&self.fingerprint());
-        plain.extend_from_slice(name.as_bytes());
-        URL_SAFE_NO_PAD.encode(plain)
+    /// The same of `"resources":[…]` (RES-2).
+    ///
+    /// # Errors
+    ///
+    /// As [`View::write_tools`].
+    pub fn write_resources(
+        &self,
+        revision: Revision,
+        cursor: Option<&str>,
+        page: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        let part = self.shown.as_ref().map(|shown| &shown.resources);
+        write_list(&self.catalog.resources, part, revision, cursor, page, out)
     }
 
-    /// The position after the tool that a cursor names, which must be one that is shown: a made-up cursor tells
-    /// nothing.
-    fn after(&self, cursor: &str) -> Result<usize, Fault> {
-        let read = || {
-            if cursor.len() > MAX_CURSOR {
-                return None;
-            }
-            let plain = URL_SAFE_NO_PAD.decode(cursor).ok()?;
-            let name = plain.strip_prefix(&CURSOR)?.strip_prefix(&self.fingerprint())?;
-            self.position(core::str::from_utf8(name).ok()?)
-        };
-        read().map(|last| last + 1).ok_or_else(|| {
-            Fault::invalid_params(
-                "Invalid cursor: it is not one that this list gave out to you; start again without one",
-            )
-        })
+    /// The same of `"resourceTemplates":[…]` (RES-3).
+    ///
+    /// # Errors
+    ///
+    /// As [`View::write_tools`].
+    pub fn write_templates(
+        &self,
+        revision: Revision,
+        cursor: Option<&str>,
+        page: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        let part = self.shown.as_ref().map(|shown| &shown.templates);
+        write_list(&self.catalog.templates, part, revision, cursor, page, out)
     }
 
-    fn fingerprint(&self) -> [u8; 4] {
-        self.shown.as_ref().map_or([0; 4], |shown| shown.fingerprint)
+    /// The same of `"prompts":[…]` (PROMPT-1).
+    ///
+    /// # Errors
+    ///
+    /// As [`View::write_tools`].
+    pub fn write_prompts(
+        &self,
+        revision: Revision,
+        cursor: Option<&str>,
+        page: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        let part = self.shown.as_ref().map(|shown| &shown.prompts);
+        write_list(&self.catalog.prompts, part, revision, cursor, page, out)
     }
 
-    fn position(&self, name: &str) -> Option<usize> {
-        self.catalog.position(name).filter(|&index| self.shows(index))
-    }
-
-    fn positions(&self, start: usize) -> impl Iterator<Item = usize> {
-        (start..self.catalog.tools.len()).filter(|&index| self.shows(index))
-    }
-
-    fn shows(&self, index: usize) -> bool {
-        self.shown.as_ref().is_none_or(|shown| shown.bits[index / 64] >> (index % 64) & 1 == 1)
+    fn tool_part(&self) -> Option<&Part> {
+        self.shown.as_ref().map(|shown| &shown.tools)
     }
 }
 
-/// Format 1 of the cursors of the list of tools.
-const CURSOR: [u8; 2] = [1, b't'];
+fn write_list<T: Entry>(
+    shelf: &Shelf<T>,
+    part: Option<&Part>,
+    revision: Revision,
+    cursor: Option<&str>,
+    page: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    let list = shelf.list(revision);
+    let page = page.max(1);
+    let start = match cursor {
+        Some(cursor) => after(shelf, part, cursor)?,
+        None => 0,
+    };
+    out.push(b'"');
+    out.extend_from_slice(T::LIST.as_bytes());
+    out.extend_from_slice(b"\":[");
+    if start == 0 && part.is_none() && shelf.items.len() <= page {
+        out.extend_from_slice(list.text());
+        out.push(b']');
+        return Ok(());
+    }
+    let mut positions = positions(shelf, part, start);
+    let mut last = None;
+    for index in positions.by_ref().take(page) {
+        if last.is_some() {
+            out.push(b',');
+        }
+        out.extend_from_slice(list.item(index));
+        last = Some(index);
+    }
+    out.push(b']');
+    if let (Some(last), Some(_)) = (last, positions.next()) {
+        out.extend_from_slice(b",\"nextCursor\":");
+        write::string(out, &cursor_after(shelf.items[last].key(), T::MARK, part));
+    }
+    Ok(())
+}
 
-/// Characters of a cursor: a name has at most 128, and base64 makes 4 characters of 3 bytes.
-const MAX_CURSOR: usize = 256;
+/// The cursor for what comes after that entry: version, list, who may see what, and the key. No count or offset, so that it
+/// survives a restart and a change of the list.
+fn cursor_after(key: &str, mark: u8, part: Option<&Part>) -> String {
+    let mut plain = Vec::with_capacity(6 + key.len());
+    plain.extend_from_slice(&[FORMAT, mark]);
+    plain.extend_from_slice(&fingerprint(part));
+    plain.extend_from_slice(key.as_bytes());
+    URL_SAFE_NO_PAD.encode(plain)
+}
+
+/// The position after the entry that a cursor names, which must be one that is shown: a made-up cursor tells nothing.
+fn after<T: Entry>(shelf: &Shelf<T>, part: Option<&Part>, cursor: &str) -> Result<usize, Fault> {
+    let read = || {
+        if cursor.len() > MAX_CURSOR {
+            return None;
+        }
+        let plain = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+        let key = plain.strip_prefix(&[FORMAT, T::MARK])?.strip_prefix(&fingerprint(part))?;
+        position(shelf, part, core::str::from_utf8(key).ok()?)
+    };
+    read().map(|last| last + 1).ok_or_else(|| {
+        Fault::invalid_params("Invalid cursor: it is not one that this list gave out to you; start again without one")
+    })
+}
+
+fn fingerprint(part: Option<&Part>) -> [u8; 4] {
+    part.map_or([0; 4], |part| part.fingerprint)
+}
+
+fn position<T: Entry>(shelf: &Shelf<T>, part: Option<&Part>, key: &str) -> Option<usize> {
+    shelf.position(key).filter(|&index| part.is_none_or(|part| part.shows(index)))
+}
+
+fn find<'a, T: Entry>(shelf: &'a Shelf<T>, part: Option<&Part>, key: &str) -> Option<&'a T> {
+    position(shelf, part, key).map(|index| &shelf.items[index])
+}
+
+fn positions<T>(shelf: &Shelf<T>, part: Option<&Part>, start: usize) -> impl Iterator<Item = usize> {
+    (start..shelf.items.len()).filter(move |&index| part.is_none_or(|part| part.shows(index)))
+}
+
+fn items<'a, T>(shelf: &'a Shelf<T>, part: Option<&'a Part>) -> impl Iterator<Item = &'a T> {
+    positions(shelf, part, 0).map(|index| &shelf.items[index])
+}
+
+/// The format of the cursors.
+const FORMAT: u8 = 1;
+
+/// Characters of a cursor: the longest key is a URI of 2,048 bytes, and base64 makes 4 characters of 3 bytes.
+const MAX_CURSOR: usize = (super::resource::MAX_URI + 6).div_ceil(3) * 4;
+
+/// Bytes of a URI that is looked up: each template reads it once.
+const MAX_READ: usize = 8192;

@@ -13,7 +13,10 @@ use serde_json::value::RawValue;
 
 use super::write::{change_name, close_name, theme_name};
 use super::{Record, RecordError, RecordedView, What};
-use crate::answer::{Annotations, Answer, Block, Content, Embedded, Icon, Link, ResourceBody, Role, Theme, ToolAnswer};
+use crate::answer::{
+    Annotations, Answer, Block, Completion, Content, Contents, Embedded, Icon, Link, PromptAnswer, PromptMessage,
+    ResourceAnswer, ResourceBody, Role, Theme, ToolAnswer,
+};
 use crate::encode::json;
 use crate::fault::Fault;
 use crate::headers::HeadBuf;
@@ -50,7 +53,7 @@ pub(super) fn record(line: &str) -> Read<Record> {
         "changed" => {
             let mut members = Members::of("changed", raw)?;
             let generation = members.need("generation", integer)?;
-            let what = members.need("what", |place, raw| named(place, raw, &[Change::Tools], change_name))?;
+            let what = members.need("what", |place, raw| named(place, raw, &Change::ALL, change_name))?;
             members.end(What::Changed { generation, what })?
         }
         "tick" => truth("tick", raw, What::Tick)?,
@@ -148,6 +151,9 @@ fn outcome(members: Members<'_>) -> Read<Outcome> {
     let (tag, raw) = members.last()?;
     Ok(match &*tag {
         "tool" => Outcome::Complete(Answer::Tool(tool_answer(raw)?)),
+        "contents" => Outcome::Complete(Answer::Resource(resource_answer(raw)?)),
+        "prompt" => Outcome::Complete(Answer::Prompt(prompt_answer(raw)?)),
+        "completion" => Outcome::Complete(Answer::Complete(completion(raw)?)),
         "extension" => Outcome::Complete(Answer::Extension(bytes("extension", raw)?)),
         "ask" => {
             let mut members = Members::of("ask", raw)?;
@@ -196,6 +202,43 @@ fn tool_answer(raw: &str) -> Read<ToolAnswer> {
     let is_error = members.flag("isError")?;
     let meta = members.may("meta", boxed)?;
     members.end(ToolAnswer { content, structured, is_error, meta })
+}
+
+fn resource_answer(raw: &str) -> Read<ResourceAnswer> {
+    let mut members = Members::of("contents", raw)?;
+    let contents = members.need("contents", |place, raw| {
+        list(place, raw, |place, raw| {
+            let mut members = Members::of(place, raw)?;
+            let (uri, mime) = (members.may("uri", boxed)?, members.may("mime", boxed)?);
+            let meta = members.may("meta", boxed)?;
+            Ok(Contents { uri, mime, body: resource_body(members)?, meta })
+        })
+    })?;
+    let meta = members.may("meta", boxed)?;
+    members.end(ResourceAnswer { contents, meta })
+}
+
+fn prompt_answer(raw: &str) -> Read<PromptAnswer> {
+    let mut members = Members::of("prompt", raw)?;
+    let description = members.may("description", boxed)?;
+    let messages = members.need("messages", |place, raw| {
+        list(place, raw, |place, raw| {
+            let mut members = Members::of(place, raw)?;
+            let message =
+                PromptMessage { role: members.need("role", role)?, content: members.need("content", content)? };
+            members.end(message)
+        })
+    })?;
+    let meta = members.may("meta", boxed)?;
+    members.end(PromptAnswer { description, messages, meta })
+}
+
+fn completion(raw: &str) -> Read<Completion> {
+    let mut members = Members::of("completion", raw)?;
+    let values =
+        members.need("values", |place, raw| list(place, raw, |place, raw| Ok(text(place, raw)?.into_owned())))?;
+    let (total, has_more) = (members.may("total", integer)?, members.flag("more")?);
+    members.end(Completion { values, total, has_more })
 }
 
 fn content(place: &'static str, raw: &str) -> Read<Content> {
@@ -251,18 +294,24 @@ fn embedded(raw: &str) -> Read<Embedded> {
     let uri = members.need("uri", boxed)?;
     let mime = members.may("mime", boxed)?;
     let meta = members.may("meta", boxed)?;
+    Ok(Embedded { uri, mime, body: resource_body(members)?, meta })
+}
+
+fn resource_body(members: Members<'_>) -> Read<ResourceBody> {
     let (tag, raw) = members.last()?;
-    let body = match &*tag {
+    Ok(match &*tag {
         "text" => ResourceBody::Text(text("text", raw)?.into_owned()),
         "bytes" => ResourceBody::Bytes(bytes("bytes", raw)?),
         _ => return Err(RecordError::new("resource", "has a body of no kind that is known")),
-    };
-    Ok(Embedded { uri, mime, body, meta })
+    })
+}
+
+fn role(place: &'static str, raw: &str) -> Read<Role> {
+    named(place, raw, &[Role::User, Role::Assistant], Role::as_str)
 }
 
 fn annotations(place: &'static str, raw: &str) -> Read<Annotations> {
     let mut members = Members::of(place, raw)?;
-    let role = |place, raw: &_| named(place, raw, &[Role::User, Role::Assistant], Role::as_str);
     let hints = Annotations {
         audience: members.may("audience", |place, raw| list(place, raw, role))?.unwrap_or_default(),
         priority: members.may("priority", float)?,

@@ -134,7 +134,7 @@ impl<M: Machine> Player<'_, M> {
             None => View::all(catalog),
             Some(names) => {
                 let names: BTreeSet<&str> = names.iter().map(|name| &**name).collect();
-                View::only(catalog, |tool| names.contains(tool.name()))
+                View::only(catalog, |item| names.contains(&*super::tag(item)))
             }
         })
     }

@@ -5,7 +5,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Record, RecordedView, What};
-use crate::answer::{Annotations, Answer, Block, Content, Embedded, Icon, Link, ResourceBody, Theme, ToolAnswer};
+use crate::answer::{
+    Annotations, Answer, Block, Completion, Content, Contents, Embedded, Icon, Link, PromptAnswer, PromptMessage,
+    ResourceAnswer, ResourceBody, Theme, ToolAnswer,
+};
 use crate::encode::json::Object;
 use crate::fault::Fault;
 use crate::headers::HeadBuf;
@@ -77,6 +80,8 @@ fn what(object: &mut Object<'_>, what: &What) {
 pub(super) const fn change_name(what: Change) -> &'static str {
     match what {
         Change::Tools => "tools",
+        Change::Prompts => "prompts",
+        Change::Resources => "resources",
     }
 }
 
@@ -168,6 +173,9 @@ fn note(object: &mut Object<'_>, note: &Note) {
 fn outcome(object: &mut Object<'_>, outcome: &Outcome) {
     match outcome {
         Outcome::Complete(Answer::Tool(answer)) => tool_answer(object.key("tool"), answer),
+        Outcome::Complete(Answer::Resource(answer)) => resource_answer(object.key("contents"), answer),
+        Outcome::Complete(Answer::Prompt(answer)) => prompt_answer(object.key("prompt"), answer),
+        Outcome::Complete(Answer::Complete(answer)) => completion(object.key("completion"), answer),
         Outcome::Complete(Answer::Extension(result)) => bytes(object.key("extension"), result),
         Outcome::Ask { questions, state } => {
             let mut object = Object::open(object.key("ask"));
@@ -220,6 +228,43 @@ fn tool_answer(out: &mut Vec<u8>, answer: &ToolAnswer) {
     }
     flag(&mut object, "isError", answer.is_error);
     object.optional("meta", answer.meta.as_deref());
+    object.close();
+}
+
+fn resource_answer(out: &mut Vec<u8>, answer: &ResourceAnswer) {
+    let mut object = Object::open(out);
+    list(object.key("contents"), &answer.contents, |out, Contents { uri, mime, body, meta }| {
+        let mut object = Object::open(out);
+        object.optional("uri", uri.as_deref());
+        object.optional("mime", mime.as_deref());
+        resource_body(&mut object, body);
+        object.optional("meta", meta.as_deref());
+        object.close();
+    });
+    object.optional("meta", answer.meta.as_deref());
+    object.close();
+}
+
+fn prompt_answer(out: &mut Vec<u8>, answer: &PromptAnswer) {
+    let mut object = Object::open(out);
+    object.optional("description", answer.description.as_deref());
+    list(object.key("messages"), &answer.messages, |out, PromptMessage { role, content: said }| {
+        let mut object = Object::open(out);
+        object.string("role", role.as_str());
+        content(object.key("content"), said);
+        object.close();
+    });
+    object.optional("meta", answer.meta.as_deref());
+    object.close();
+}
+
+fn completion(out: &mut Vec<u8>, answer: &Completion) {
+    let mut object = Object::open(out);
+    list(object.key("values"), &answer.values, |out, value| write::string(out, value));
+    if let Some(total) = answer.total {
+        unsigned(object.key("total"), total);
+    }
+    flag(&mut object, "more", answer.has_more);
     object.close();
 }
 
@@ -277,12 +322,16 @@ fn embedded(out: &mut Vec<u8>, resource: &Embedded) {
     let mut object = Object::open(out);
     object.string("uri", &resource.uri);
     object.optional("mime", resource.mime.as_deref());
-    match &resource.body {
+    resource_body(&mut object, &resource.body);
+    object.optional("meta", resource.meta.as_deref());
+    object.close();
+}
+
+fn resource_body(object: &mut Object<'_>, body: &ResourceBody) {
+    match body {
         ResourceBody::Text(text) => object.string("text", text),
         ResourceBody::Bytes(data) => bytes(object.key("bytes"), data),
     }
-    object.optional("meta", resource.meta.as_deref());
-    object.close();
 }
 
 fn annotations(out: &mut Vec<u8>, hints: &Annotations) {

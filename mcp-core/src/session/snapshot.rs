@@ -6,8 +6,7 @@ use alloc::sync::Arc;
 use super::{Session, SessionKind};
 use crate::desk::Desk;
 use crate::endpoint::Endpoint;
-use crate::legacy::Ready;
-use crate::machine::Change;
+use crate::legacy::{Ready, Untold};
 use crate::peer::{Era, Peer, Principal};
 use crate::policy::Clock;
 use crate::roster::SessionId;
@@ -66,9 +65,7 @@ impl Session {
         out.byte(*level as u8);
         out.byte((*initialized).into());
         out.byte((*drowsy).into());
-        out.option(*untold, |out, what| match what {
-            Change::Tools => out.byte(0),
-        });
+        out.byte(untold.bits());
         out.time(*active);
         out.number(desk.clock.now().since(*active).0);
         desk.save(out);
@@ -79,7 +76,7 @@ impl Session {
         let principal = from.option(|from| from.str().map(Principal::from))?;
         let peer = Peer::load(from).filter(|peer| peer.revision.era() == Era::Legacy)?;
         let (level, initialized, drowsy) = (from.level()?, from.flag()?, from.flag()?);
-        let untold = from.option(|from| (from.byte()? == 0).then_some(Change::Tools))?;
+        let untold = Untold::from_bits(from.byte()?)?;
         let active = from.time()?;
         let mut clock = Clock::new(active.after(Span(from.number()?)));
         clock.advance(now);

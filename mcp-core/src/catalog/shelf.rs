@@ -1,0 +1,89 @@
+//! The entries of one list: found by key, encoded once per revision.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use hashbrown::HashTable;
+
+use super::list::{self, List};
+use super::{Defect, digest, digest_on};
+use crate::fault::reflect;
+use crate::peer::Revision;
+
+/// An entry of one of the four lists.
+pub(super) trait Entry {
+    /// The list, as its result has it.
+    const LIST: &'static str;
+    /// What its cursors begin with: no other list takes them (PAGE-3).
+    const MARK: u8;
+    /// The rule that says that keys are unique.
+    const UNIQUE: &'static str;
+
+    /// Its name, URI or template.
+    fn key(&self) -> &str;
+
+    /// Adds what is wrong with it, and readies it for [`Entry::encode`].
+    fn check(&mut self, defects: &mut Vec<Defect>);
+
+    /// Its entry in the list of that revision: no member that the revision does not know, and none that is null.
+    fn encode(&self, out: &mut Vec<u8>, revision: Revision);
+}
+
+/// All entries of one kind, in the order of registration.
+pub(super) struct Shelf<T> {
+    pub(super) items: Box<[T]>,
+    /// From key to index in `items`.
+    keys: HashTable<usize>,
+    /// Indexed by revision. Revisions with the same text share it.
+    lists: [Arc<List>; Revision::ALL.len()],
+}
+
+impl<T: Entry> Shelf<T> {
+    /// Checks and encodes the entries. With defects, nothing may be served of it.
+    pub(super) fn new(mut items: Vec<T>, defects: &mut Vec<Defect>) -> Self {
+        let before = defects.len();
+        let mut keys = HashTable::with_capacity(items.len());
+        let hash = |key: &str| digest(key.as_bytes());
+        for index in 0..items.len() {
+            items[index].check(defects);
+            let key = items[index].key();
+            match keys.find(hash(key), |&other: &usize| items[other].key() == key) {
+                Some(&first) => defects.push(Defect::new(
+                    &reflect(key),
+                    T::UNIQUE,
+                    alloc::format!(
+                        "registered twice, as entry {} and as entry {} of the {}: each may be there once in a server, so \
+                         rename one",
+                        first + 1,
+                        index + 1,
+                        T::LIST
+                    ),
+                )),
+                None => {
+                    keys.insert_unique(hash(key), index, |&other| hash(items[other].key()));
+                }
+            }
+        }
+        let items = items.into_boxed_slice();
+        let lists = if defects.len() == before { list::every_revision(&items) } else { list::every_revision::<T>(&[]) };
+        Self { items, keys, lists }
+    }
+
+    pub(super) fn position(&self, key: &str) -> Option<usize> {
+        self.keys.find(digest(key.as_bytes()), |&index| self.items[index].key() == key).copied()
+    }
+
+    pub(super) fn list(&self, revision: Revision) -> &List {
+        &self.lists[revision as usize]
+    }
+
+    /// Goes on with a digest of what the newest revision shows.
+    pub(super) fn digest_on(&self, state: u64) -> u64 {
+        digest_on(digest_on(state, self.list(Revision::MODERN).text()), &[T::MARK])
+    }
+
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.items.iter().map(T::key).collect()
+    }
+}
