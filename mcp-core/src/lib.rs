@@ -147,6 +147,7 @@ mod stream;
 mod streams;
 mod time;
 mod timers;
+pub mod uri_template;
 pub mod wire;
 
 pub use catalog::{Catalog, Handle, View};
