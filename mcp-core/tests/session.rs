@@ -157,7 +157,7 @@ fn nothing_modern_leaks_to_a_legacy_peer_base_13_case_101() {
 }
 
 #[test]
-fn errors_of_methods_are_http_200_and_404_is_for_sessions_alone_http_11() {
+fn errors_of_methods_have_status_200_and_404_is_for_sessions_alone_http_11() {
     let mut script = open();
     for (message, code) in [
         (fixture::request(1, "foo/bar", &json!({})), -32601),

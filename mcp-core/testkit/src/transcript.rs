@@ -23,13 +23,15 @@ pub fn write(revision: &str, answers: Option<&str>, message: &Value) {
 
 fn file() -> Option<&'static Mutex<File>> {
     static FILE: OnceLock<Option<Mutex<File>>> = OnceLock::new();
-    FILE.get_or_init(|| {
-        let folder = std::env::var_os("MCP_TRANSCRIPT")?;
-        std::fs::create_dir_all(&folder).expect("the transcript's folder can be made");
-        let program = std::env::args().next().unwrap_or_default();
-        let program = Path::new(&program).file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = format!("{}-{}.jsonl", program.unwrap_or_default(), std::process::id());
-        Some(Mutex::new(File::create(Path::new(&folder).join(name)).expect("the transcript can be made")))
-    })
-    .as_ref()
+    FILE.get_or_init(|| open("MCP_TRANSCRIPT")).as_ref()
+}
+
+/// A file for this process in the folder that the variable names, if it is set.
+pub(crate) fn open(variable: &str) -> Option<Mutex<File>> {
+    let folder = std::env::var_os(variable)?;
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    let program = std::env::args().next().unwrap_or_default();
+    let program = Path::new(&program).file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = format!("{}-{}.jsonl", program.unwrap_or_default(), std::process::id());
+    Some(Mutex::new(File::create(Path::new(&folder).join(name)).expect("the file can be made")))
 }

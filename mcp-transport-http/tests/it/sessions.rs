@@ -106,7 +106,7 @@ async fn a_notification_without_a_session_is_refused_and_harmless_case_83() {
 }
 
 #[tokio::test]
-async fn a_bad_version_header_gets_400_and_another_supported_one_is_served_http_31_cases_86_88() {
+async fn a_bad_version_header_gets_400_and_another_supported_one_is_served_http_31_case_86_case_88() {
     let service = service();
     let session = send(&service, legacy(None, &initialize("2025-06-18"))).await.session();
     let ask = |version: &str| {

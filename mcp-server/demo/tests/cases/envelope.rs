@@ -190,7 +190,7 @@ fn case_39_a_request_without_jsonrpc_gets_an_error_with_its_id_base_6() {
 }
 
 #[test]
-fn probe_an_answer_to_nothing_is_passed_over_base_24() {
+fn probe_3_an_answer_to_nothing_is_passed_over_base_24() {
     let stray = json!({"jsonrpc": "2.0", "id": 99, "result": {}});
     let failed = json!({"jsonrpc": "2.0", "id": "x", "error": {"code": 1, "message": "m"}});
     let mut wire = Wire::opened("2025-11-25");

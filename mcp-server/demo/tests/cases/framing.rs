@@ -91,14 +91,14 @@ fn case_10_a_line_of_5_mb_is_served_and_one_over_the_limit_is_refused_base_26() 
 }
 
 #[test]
-fn probe_the_last_line_needs_no_end() {
+fn probe_2_the_last_line_needs_no_end() {
     let mut wire = Wire::open();
     wire.write(ping(1).to_string().as_bytes());
     assert_eq!(wire.end(), (vec![pong(1)], Some(0)));
 }
 
 #[test]
-fn probe_blank_lines_are_passed_over_stdio_9() {
+fn probe_2_blank_lines_are_passed_over_stdio_9() {
     let mut wire = Wire::open();
     for blank in ["\n", "\r\n", "  \t \n", "\n\n\n"] {
         wire.write(blank.as_bytes());
@@ -107,7 +107,7 @@ fn probe_blank_lines_are_passed_over_stdio_9() {
 }
 
 #[test]
-fn probe_two_messages_on_one_line_are_one_parse_error_stdio_1() {
+fn probe_2_two_messages_on_one_line_are_one_parse_error_stdio_1() {
     let mut wire = Wire::open();
     wire.write(format!("{}{}\n", ping(1), ping(2)).as_bytes());
     let error = wire.next();
@@ -116,7 +116,7 @@ fn probe_two_messages_on_one_line_are_one_parse_error_stdio_1() {
 }
 
 #[test]
-fn probe_text_with_breaks_is_one_line_on_stdio() {
+fn probe_1_text_with_breaks_is_one_line_on_stdio() {
     let mut wire = Wire::opened("2025-11-25");
     let breaks = "a\nb\rc\r\nd\u{2028}e\u{2029}f\u{85}g\u{0}";
     wire.send(&call(1, "echo", json!({"message": breaks})));
@@ -126,7 +126,7 @@ fn probe_text_with_breaks_is_one_line_on_stdio() {
 }
 
 #[test]
-fn probe_half_a_surrogate_pair_is_refused_and_harms_nobody() {
+fn probe_1_half_a_surrogate_pair_is_refused_and_harms_nobody() {
     let mut wire = Wire::opened("2025-11-25");
     let at = |place: &str, value: &str| {
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",

@@ -312,7 +312,7 @@ fn case_124_a_list_is_the_same_whatever_was_called_before_base_20() {
 }
 
 #[test]
-fn probe_what_is_not_served_yet_is_neither_advertised_nor_known_base_9() {
+fn what_is_not_served_yet_is_neither_advertised_nor_known_base_9() {
     let site = Site::demo();
     let session = site.session("2025-11-25");
     let discovered = site.modern("server/discover", json!({})).json();

@@ -68,7 +68,7 @@ fn case_62_progress_comes_before_the_answer_and_grows_a_thousand_times_prog_2_pr
 }
 
 #[test]
-fn probe_text_with_breaks_is_one_event_http_9() {
+fn probe_1_text_with_breaks_is_one_event_http_9() {
     let (sender, receiver) = sync_channel::<String>(1);
     let receiver = Mutex::new(receiver);
     let say = tool("say").run(move |ctx: Ctx| {

@@ -163,7 +163,7 @@ fn case_101_nothing_modern_reaches_a_legacy_peer_base_13() {
 }
 
 #[test]
-fn probe_delete_ends_what_runs_and_what_listens_http_23() {
+fn probe_4_delete_ends_what_runs_and_what_listens_http_23() {
     let site = Site::demo();
     let session = site.session("2025-11-25");
     let mut listening = session.listen();
@@ -180,7 +180,7 @@ fn probe_delete_ends_what_runs_and_what_listens_http_23() {
 }
 
 #[test]
-fn probe_a_strange_session_header_is_refused_and_harms_nobody() {
+fn probe_5_a_strange_session_header_is_refused_and_harms_nobody() {
     let site = Site::demo();
     let session = site.session("2025-11-25");
     let id = ("mcp-session-id", &*session.id);

@@ -276,7 +276,7 @@ fn case_60_names_that_clients_cannot_take_are_refused_when_the_server_is_built_t
 }
 
 #[test]
-fn probe_numbers_of_a_structured_result_are_json_and_exact() {
+fn probe_6_numbers_of_a_structured_result_are_json_and_exact() {
     use mcp_server::{Json, ToolAnswer};
     #[derive(serde::Serialize, JsonSchema)]
     struct Numbers {
