@@ -163,9 +163,10 @@ pub struct PromptMessage {
 pub struct Completion {
     /// The proposals. The first 100 are sent (COMP-3).
     pub values: Vec<String>,
-    /// How many there are in all. If it is not known, and `values` holds more than are sent, that many.
+    /// How many there are in all, at least as many as `values` holds. `None`: as many as that, unless `has_more` says that there are
+    /// more, and then it is not known.
     pub total: Option<u64>,
-    /// Whether there are more than `values` holds.
+    /// Whether there are more than `values` holds. Said by itself where `total` is more than what is sent.
     pub has_more: bool,
 }
 

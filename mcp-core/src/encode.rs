@@ -103,9 +103,14 @@ pub(crate) fn prompt_result(out: &mut Vec<u8>, revision: Revision, answer: &Prom
 
 /// The result object of a completion: the first 100 proposals, and how many there are (COMP-3).
 pub(crate) fn completion(out: &mut Vec<u8>, revision: Revision, answer: &Completion, endpoint: &Endpoint) {
+    let known = answer.values.len() as u64;
     let sent = answer.values.len().min(MOST_PROPOSALS);
-    let more = answer.has_more || answer.values.len() > sent;
-    let total = answer.total.or_else(|| (!answer.has_more).then(|| answer.values.len() as u64));
+    // What a completer says must not contradict what it gave: a client would stop, or wait for more.
+    let total = match answer.total {
+        Some(total) => Some(total.max(known)),
+        None => (!answer.has_more).then_some(known),
+    };
+    let more = answer.has_more || total.is_some_and(|total| total > sent as u64);
     result_open(out, revision);
     let mut object = Object::open({
         out.extend_from_slice(b"\"completion\":");

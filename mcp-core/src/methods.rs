@@ -189,11 +189,10 @@ fn strings(object: Option<&str>, place: &str) -> Result<Vec<(Box<str>, String)>,
     let members = json::members(object).ok_or_else(|| wrong("` must be an object of strings"))?;
     let mut strings: Vec<(Box<str>, String)> = Vec::with_capacity(members.len());
     for (name, value) in members {
-        let quoted = reflect(&name);
         if value == "null" {
             continue;
         }
-        let text = decode(value).ok_or_else(|| wrong(&alloc::format!(".{quoted}` must be a string")))?;
+        let text = decode(value).ok_or_else(|| wrong(&alloc::format!(".{}` must be a string", reflect(&name))))?;
         strings.push((name.into(), text.into_owned()));
     }
     // Sorted, so that a great number of members costs no more to compare than to read.

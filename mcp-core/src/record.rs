@@ -132,7 +132,8 @@ pub enum What {
 pub struct RecordedView {
     /// The [generation](crate::Catalog::generation) of its catalogue.
     pub generation: u64,
-    /// The tools that it shows, in the order of the catalogue. `None`: all of them.
+    /// The entries that it shows, each as its kind and its name: `tool add`, `resource a://b`, `template a://{c}`, `prompt d`. `None`:
+    /// all of them.
     pub only: Option<Vec<Box<str>>>,
 }
 

@@ -128,53 +128,36 @@ pub(crate) fn nothing_to_propose(id: &crate::wire::Id, revision: crate::Revision
 
 fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>, Fault> {
     let revision = slot.peer.revision;
+    let (meta, structured) = match answer {
+        Answer::Tool(answer) => (&answer.meta, answer.structured.as_deref()),
+        Answer::Resource(answer) => (&answer.meta, None),
+        Answer::Prompt(answer) => (&answer.meta, None),
+        Answer::Complete(_) => (&None, None),
+        Answer::Extension(members) => (&None, Some(&**members)),
+    };
+    if !structured.is_none_or(encode::is_json) || !meta.as_ref().is_none_or(|meta| encode::is_json(meta.as_bytes())) {
+        return Err(Fault::internal("The result is not valid JSON"));
+    }
+    let mut out = Vec::with_capacity(256);
+    write::result_open(&mut out, &slot.id);
     match (answer, &slot.kind) {
-        (Answer::Tool(answer), Kind::Tool { .. }) => {
-            let valid = |json: &[u8]| encode::is_json(json);
-            if !answer.structured.as_deref().is_none_or(valid)
-                || !answer.meta.as_ref().is_none_or(|m| valid(m.as_bytes()))
-            {
-                return Err(Fault::internal("The tool's result is not valid JSON"));
-            }
-            let mut out = Vec::with_capacity(256);
-            write::result_open(&mut out, &slot.id);
-            encode::tool_result(&mut out, revision, answer, endpoint);
-            out.push(b'}');
-            Ok(out)
+        (Answer::Tool(answer), Kind::Tool { .. }) => encode::tool_result(&mut out, revision, answer, endpoint),
+        // RES-5: a resource that is not there is an error, and one that is there holds something.
+        (Answer::Resource(answer), Kind::Resource { .. }) if answer.contents.is_empty() => {
+            return Err(Fault::internal("The resource has no contents"));
         }
         (Answer::Resource(answer), Kind::Resource { uri, .. }) => {
-            if answer.contents.is_empty() {
-                return Err(Fault::internal("The resource has no contents"));
-            }
-            let mut out = Vec::with_capacity(256);
-            write::result_open(&mut out, &slot.id);
             encode::resource_result(&mut out, revision, uri, answer, endpoint);
-            out.push(b'}');
-            Ok(out)
         }
-        (Answer::Prompt(answer), Kind::Prompt { .. }) => {
-            let mut out = Vec::with_capacity(256);
-            write::result_open(&mut out, &slot.id);
-            encode::prompt_result(&mut out, revision, answer, endpoint);
-            out.push(b'}');
-            Ok(out)
-        }
-        (Answer::Complete(answer), Kind::Complete { .. }) => {
-            let mut out = Vec::with_capacity(256);
-            write::result_open(&mut out, &slot.id);
-            encode::completion(&mut out, revision, answer, endpoint);
-            out.push(b'}');
-            Ok(out)
-        }
-        (Answer::Extension(members), Kind::Extension { .. }) if encode::is_json(members) => {
-            let mut out = Vec::with_capacity(128 + members.len());
-            write::result_open(&mut out, &slot.id);
+        (Answer::Prompt(answer), Kind::Prompt { .. }) => encode::prompt_result(&mut out, revision, answer, endpoint),
+        (Answer::Complete(answer), Kind::Complete { .. }) => encode::completion(&mut out, revision, answer, endpoint),
+        (Answer::Extension(members), Kind::Extension { .. }) => {
             encode::extension_result(&mut out, revision, members, endpoint);
-            out.push(b'}');
-            Ok(out)
         }
-        _ => Err(Fault::internal("The answer does not fit the request")),
+        _ => return Err(Fault::internal("The answer does not fit the request")),
     }
+    out.push(b'}');
+    Ok(out)
 }
 
 /// The error codes of one era are not sent to the other (SHIM-3, SHIM-4, ERR-2).
