@@ -161,7 +161,7 @@ fn errors_of_methods_have_status_200_and_404_is_for_sessions_alone_http_11() {
     let mut script = open();
     for (message, code) in [
         (fixture::request(1, "foo/bar", &json!({})), -32601),
-        (fixture::request(2, "prompts/list", &json!({})), -32601),
+        (fixture::request(2, "subscriptions/listen", &json!({})), -32601),
         (fixture::request(3, "server/discover", &json!({})), -32601),
         (fixture::request(4, "tools/call", &json!({"name": "nope"})), -32602),
         (fixture::request(5, "tools/call", &json!({})), -32602),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mcp_core::answer::Implementation;
-use mcp_core::catalog::{Catalog, Tool};
+use mcp_core::answer::{Annotations, Icon, Implementation, Role};
+use mcp_core::catalog::{Catalog, Prompt, PromptArgument, Resource, Template, Tool};
 use mcp_core::policy::Policy;
 use mcp_core::question::Response;
 use mcp_core::{Ability, Capabilities, Endpoint, EndpointBuilder, ExtensionDecl, Handle, Revision, View};
@@ -15,24 +15,95 @@ pub const ECHO: Handle = Handle(1);
 pub const ROUTE: Handle = Handle(2);
 /// The handle of the tool `sampler`, which needs a client that can sample.
 pub const SAMPLER: Handle = Handle(3);
+/// The handle of the resource `notes://today`, which has every member that a resource can have.
+pub const TODAY: Handle = Handle(11);
+/// The handle of the resource `notes://logo.png`, which has none that is optional.
+pub const LOGO: Handle = Handle(12);
+/// The handle of the template `notes://{id}`, which has every member, and completes `id`.
+pub const NOTES: Handle = Handle(21);
+/// The handle of the template `files:///{+path}`, which completes nothing.
+pub const FILES: Handle = Handle(22);
+/// The handle of the prompt `greet`: `who` and `tone` are required, `who` is completed, `lang` is neither.
+pub const GREET: Handle = Handle(31);
+/// The handle of the prompt `plain`, which has no arguments.
+pub const PLAIN: Handle = Handle(32);
 /// The extension that [`builder`] declares, with the method `acme/do`.
 pub const EXTENSION: &str = "com.acme/work";
 
-/// The catalogue of [`view`].
+/// The catalogue of [`view`]: three tools, two resources, two templates, two prompts.
 ///
 /// # Panics
 ///
 /// Never: the definitions are fixed.
 #[must_use]
 pub fn catalog() -> Arc<Catalog> {
+    filled().build().expect("the fixture's definitions are valid")
+}
+
+/// What [`catalog`] holds, to be added to.
+///
+/// # Panics
+///
+/// Never: the definitions are fixed.
+#[must_use]
+pub fn filled() -> mcp_core::catalog::Builder {
     let text = r#"{"type":"object","properties":{"message":{"type":"string"}}}"#;
     let region = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
     Catalog::builder()
         .tool(Tool::new("echo", ECHO, text).with_description("Say it again"))
         .tool(Tool::new("route", ROUTE, region).with_description("Go there"))
         .tool(Tool::new("sampler", SAMPLER, text).with_needs(Capabilities::none().with(Ability::Sampling)))
-        .build()
-        .expect("the fixture's definitions are valid")
+        .resource(
+            Resource::new("notes://today", "today", TODAY)
+                .with_title("Today")
+                .with_description("What is to be done")
+                .with_mime("text/plain")
+                .with_size(5)
+                .with_annotations(hints())
+                .with_icon(icon())
+                .with_meta(META),
+        )
+        .resource(Resource::new("notes://logo.png", "logo", LOGO))
+        .template(
+            Template::new("notes://{id}", "note", NOTES)
+                .with_title("A note")
+                .with_description("Any note")
+                .with_mime("text/plain")
+                .with_annotations(hints())
+                .with_icon(icon())
+                .with_meta(META)
+                .completes("id"),
+        )
+        .template(Template::new("files:///{+path}", "file", FILES))
+        .prompt(
+            Prompt::new("greet", GREET)
+                .with_title("Greet")
+                .with_description("Say hello")
+                .with_icon(icon())
+                .with_meta(META)
+                .with_argument(
+                    PromptArgument::new("who").with_title("Who").with_description("A name").required().completes(),
+                )
+                .with_argument(PromptArgument::new("tone").required())
+                .with_argument(PromptArgument::new("lang")),
+        )
+        .prompt(Prompt::new("plain", PLAIN))
+}
+
+const META: &str = r#"{"com.example/a":1}"#;
+
+/// Every annotation.
+#[must_use]
+pub fn hints() -> Annotations {
+    let mut hints = Annotations::default();
+    hints.audience = vec![Role::User, Role::Assistant];
+    hints.priority = Some(0.5);
+    hints.last_modified = Some("2026-01-02T03:04:05Z".into());
+    hints
+}
+
+fn icon() -> Icon {
+    Icon::new("https://example.com/i.png").expect("a web address is an icon's").mime("image/png").size(48, 48)
 }
 
 /// Everything of [`catalog`].
@@ -41,11 +112,14 @@ pub fn view() -> View {
     View::all(catalog())
 }
 
-/// An endpoint that serves all revisions, with tools, logging, one extension and a seal.
+/// An endpoint that serves all revisions, with everything of [`catalog`], completions, logging, one extension and a seal.
 #[must_use]
 pub fn builder() -> EndpointBuilder {
     Endpoint::builder(Implementation::new("fixture", "1.0.0"))
         .tools(true)
+        .resources(true, false)
+        .prompts(true)
+        .completions()
         .logging(true)
         .extension(ExtensionDecl::new(EXTENSION).with_method("acme/do").with_legacy())
         .seal(Arc::new(Xor))

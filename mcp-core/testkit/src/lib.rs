@@ -9,9 +9,11 @@ pub mod fixture;
 mod proofs;
 mod script;
 mod site;
+mod talk;
 pub mod transcript;
 pub mod types;
 
 pub use proofs::proves;
 pub use script::{Script, Sent};
 pub use site::{Site, done};
+pub use talk::{Talk, Web};

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcp_core::answer::{Answer, ToolAnswer};
+use mcp_core::answer::{
+    Answer, Completion, Content, Contents, PromptAnswer, PromptMessage, ResourceAnswer, Role, ToolAnswer,
+};
 use mcp_core::route::{self, Route};
 use mcp_core::wire::{self, Message, Unread};
 use mcp_core::{
@@ -210,10 +212,15 @@ impl Site {
     }
 }
 
-/// The text `done` from a tool, an empty object from an extension.
+/// The text `done` from whatever has texts, an empty object from an extension.
 #[must_use]
 pub fn done(call: &Call) -> Outcome {
     Outcome::Complete(match call.kind {
+        Kind::Resource { .. } => Answer::Resource(ResourceAnswer::new(vec![Contents::text("done")])),
+        Kind::Prompt { .. } => {
+            Answer::Prompt(PromptAnswer::new(vec![PromptMessage { role: Role::User, content: Content::text("done") }]))
+        }
+        Kind::Complete { .. } => Answer::Complete(Completion::new(vec!["done".into()])),
         Kind::Extension { .. } => Answer::Extension(Bytes::from_static(b"{}")),
         _ => Answer::Tool(ToolAnswer::text("done")),
     })

@@ -49,6 +49,12 @@ fn result(answers: Option<&str>, result: &Value) -> Result<(), String> {
         Some("server/discover") => read::<theirs::DiscoverResult>(result),
         Some("tools/list") => read::<theirs::ListToolsResult>(result),
         Some("tools/call") => read::<theirs::CallToolResult>(result),
+        Some("resources/list") => read::<theirs::ListResourcesResult>(result),
+        Some("resources/templates/list") => read::<theirs::ListResourceTemplatesResult>(result),
+        Some("resources/read") => read::<theirs::ReadResourceResult>(result),
+        Some("prompts/list") => read::<theirs::ListPromptsResult>(result),
+        Some("prompts/get") => read::<theirs::GetPromptResult>(result),
+        Some("completion/complete") => read::<theirs::CompleteResult>(result),
         // An extension's result is its own affair, as far as it has a type.
         _ => read::<theirs::Result>(result),
     }

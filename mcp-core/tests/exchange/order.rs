@@ -77,6 +77,12 @@ fn view() -> View {
     View::all(Catalog::builder().tool(tool).build().unwrap())
 }
 
+/// A server of tools alone.
+fn endpoint() -> Arc<Endpoint> {
+    let who = mcp_core::answer::Implementation::new("tools", "1");
+    Endpoint::builder(who).tools(true).seal(Arc::new(fixture::Xor)).build().unwrap()
+}
+
 impl Draft {
     fn body(&self) -> String {
         let text = self.message.to_string();
@@ -95,7 +101,7 @@ impl Draft {
     }
 
     fn over_http(&self) -> Sent {
-        let mut site = Site::new(fixture::endpoint());
+        let mut site = Site::new(endpoint());
         site.view = view();
         let sent = site.post_bytes(self.body().as_bytes(), &self.headers());
         assert!(site.exchange.is_none_or(|exchange| exchange.calls.is_empty()));
@@ -103,7 +109,7 @@ impl Draft {
     }
 
     fn over_a_pipe(&self) -> Sent {
-        let mut script = Script::new(Pipe::new(MachineId(1), fixture::endpoint(), Time(0)));
+        let mut script = Script::new(Pipe::new(MachineId(1), endpoint(), Time(0)));
         script.view = view();
         script.send_bytes(self.body().into(), None)
     }
@@ -166,7 +172,7 @@ fn a_byte_stream_checks_the_same_in_the_same_order_without_headers_stdio_5() {
     for header in CHECKS.iter().filter(|check| !check.everywhere) {
         let mut draft = right();
         (header.break_it)(&mut draft);
-        let mut script = Script::new(Pipe::new(MachineId(1), fixture::endpoint(), Time(0)));
+        let mut script = Script::new(Pipe::new(MachineId(1), endpoint(), Time(0)));
         script.view = view();
         assert_eq!(script.send_bytes(draft.body().into(), None).text, "");
         assert_eq!(script.calls.len(), 1, "{}", header.name);
