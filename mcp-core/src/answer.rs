@@ -1,5 +1,6 @@
 //! What a call answers, in one neutral model; `wire::write` encodes it for the revision of the request.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -157,6 +158,23 @@ pub struct PromptMessage {
     pub content: Content,
 }
 
+impl PromptMessage {
+    /// The user says that: a text, or content of any other kind.
+    pub fn user(content: impl Into<Content>) -> Self {
+        Self { role: Role::User, content: content.into() }
+    }
+
+    /// The model says that.
+    pub fn assistant(content: impl Into<Content>) -> Self {
+        Self { role: Role::Assistant, content: content.into() }
+    }
+
+    /// Instructions: the protocol has no role for them, so the user says them (PROMPT-2).
+    pub fn system(content: impl Into<Content>) -> Self {
+        Self::user(content)
+    }
+}
+
 /// Proposals for one argument, the best first (COMP-1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -254,6 +272,24 @@ impl Content {
 impl From<Block> for Content {
     fn from(block: Block) -> Self {
         Self { block, annotations: None, meta: None }
+    }
+}
+
+macro_rules! texts {
+    ($($text:ty),*) => {$(
+        impl From<$text> for Content {
+            fn from(text: $text) -> Self {
+                Self::text(text)
+            }
+        }
+    )*};
+}
+
+texts!(String, &str, Box<str>, Cow<'_, str>);
+
+impl From<Link> for Content {
+    fn from(link: Link) -> Self {
+        Block::Link(Box::new(link)).into()
     }
 }
 

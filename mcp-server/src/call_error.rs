@@ -66,11 +66,14 @@ enum Reason {
     Shown(ToolAnswer),
     Hidden(Box<dyn std::error::Error + Send + Sync>),
     Fault(Fault),
+    NotFound,
     Ask { questions: Vec<(Box<str>, Question)>, state: Bytes },
 }
 
 /// What the model is told of an error that is not for it.
 pub(crate) const HIDDEN: &str = "The tool failed with an internal error.";
+
+const NOT_FOUND: &str = "Not found.";
 
 impl CallError {
     /// A failure that the model may read: say what was wrong, and what would help.
@@ -111,6 +114,13 @@ impl CallError {
     #[must_use]
     pub const fn fault(fault: Fault) -> Self {
         Self(Reason::Fault(fault))
+    }
+
+    /// There is no such thing: the error of the protocol for a resource that is not there, with its URI (RES-5), and for an
+    /// unknown prompt (PROMPT-3). A tool's model reads that it was not found.
+    #[must_use]
+    pub const fn not_found() -> Self {
+        Self(Reason::NotFound)
     }
 
     /// Not a failure yet: the client is asked first, and the tool is run again with what it says. The second run finds the
@@ -157,7 +167,22 @@ impl CallError {
                 Ok(ToolAnswer::error(HIDDEN))
             }
             Reason::Fault(fault) => Err(Outcome::Fail(fault)),
+            Reason::NotFound => Ok(ToolAnswer::error(NOT_FOUND)),
             Reason::Ask { questions, state } => Err(Outcome::Ask { questions, state }),
+        }
+    }
+
+    /// How the call of something else than a tool ends: there, nothing but an error of the protocol can say it (RES-6).
+    pub(crate) fn fail(self, name: &str, noun: &'static str, missing: impl FnOnce() -> Fault) -> Outcome {
+        match self.0 {
+            Reason::Shown(_) => Outcome::Fail(Fault::internal(self.to_string())),
+            Reason::Hidden(error) => {
+                tracing::error!(entry = name, error = &*error, "a {noun} failed");
+                Outcome::Fail(Fault::internal(format!("Internal error: the {noun} failed")))
+            }
+            Reason::Fault(fault) => Outcome::Fail(fault),
+            Reason::NotFound => Outcome::Fail(missing()),
+            Reason::Ask { questions, state } => Outcome::Ask { questions, state },
         }
     }
 }
@@ -181,6 +206,7 @@ impl fmt::Display for CallError {
             }
             Reason::Hidden(_) => f.write_str(HIDDEN),
             Reason::Fault(fault) => f.write_str(fault.message()),
+            Reason::NotFound => f.write_str(NOT_FOUND),
             Reason::Ask { .. } => f.write_str("the client is to be asked"),
         }
     }
@@ -192,6 +218,7 @@ impl fmt::Debug for CallError {
             Reason::Shown(answer) => f.debug_tuple("CallError").field(&answer.content).finish(),
             Reason::Hidden(error) => f.debug_tuple("CallError").field(error).finish(),
             Reason::Fault(fault) => f.debug_tuple("CallError").field(fault).finish(),
+            Reason::NotFound => f.debug_tuple("CallError").field(&NOT_FOUND).finish(),
             Reason::Ask { questions, .. } => f.debug_tuple("CallError").field(questions).finish(),
         }
     }

@@ -1,5 +1,8 @@
 //! From a closure to a call that runs: reading arguments, containing panics, settling what is returned.
 
+mod forms;
+mod subject;
+
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
@@ -16,18 +19,19 @@ use mcp_core::{Call, Outcome};
 use pin_project_lite::pin_project;
 use serde_json::{Map, Value};
 
-use crate::answer::IntoAnswer;
+pub use self::forms::{CompleteFn, PromptFn, ResourceFn, TemplateFn};
+pub(crate) use self::subject::JSON;
+use self::subject::{OfTool, Subject};
 use crate::arguments::{self, Arguments, Given};
 use crate::call_error::CallError;
 use crate::cancel::AtEnd;
 use crate::check::{self, Judged, Rules};
 use crate::ctx::Ctx;
 use crate::extract::{Extract, Needs, States};
-use crate::schema;
 use crate::tool::Promise;
 
 /// The code of a tool: a closure or function that takes up to eight [extractors](Extract), then at most one value with all the
-/// [arguments](Arguments), and returns what [`IntoAnswer`] knows, at once or as a future.
+/// [arguments](Arguments), and returns what [`IntoAnswer`](crate::IntoAnswer) knows, at once or as a future.
 ///
 /// The type of a closure's arguments must be written out, as in `|args: Echo|`. It derives [`Arguments`](derive@crate::Arguments), or
 /// `serde::Deserialize` and `schemars::JsonSchema`, and owns its data: `String`, not `&str`.
@@ -86,7 +90,7 @@ pub enum Place {
     Pool,
 }
 
-/// A tool's code, its types erased.
+/// Code whose types are erased.
 #[doc(hidden)]
 pub struct Code(
     /// There until it is dropped.
@@ -103,17 +107,17 @@ impl Code {
     fn run(&self, ctx: Ctx, given: Given, entry: &Arc<Entry>) -> Running {
         match &self.0 {
             Some(run) => run(ctx, given, entry),
-            None => Running::Done(Outcome::Fail(Fault::internal("Internal error: the tool could not be run"))),
+            None => Running::Done(Outcome::Fail(Fault::internal("Internal error: its code is gone"))),
         }
     }
 }
 
-/// What the code owns goes with it, and the last to hold a tool that was removed is a call that ends: a panic then is no
+/// What the code owns goes with it, and the last to hold an entry that was removed is a call that ends: a panic then is no
 /// reason to lose that call's answer.
 impl Drop for Code {
     fn drop(&mut self) {
         if let Err(panic) = contain(|| drop(self.0.take())) {
-            tracing::error!(panic = said(&*panic), "what a tool's code owns panicked as it was dropped");
+            tracing::error!(panic = said(&*panic), "what an entry's code owns panicked as it was dropped");
             discard(panic);
         }
     }
@@ -125,19 +129,40 @@ impl fmt::Debug for Code {
     }
 }
 
-/// A tool as it is called.
+/// A tool, resource, template, prompt or completion as it is called.
 #[derive(Debug)]
 pub(crate) struct Entry {
+    /// Its name, URI or template.
     pub(crate) name: Box<str>,
-    /// What arguments are judged by.
-    pub(crate) rules: Rules,
-    /// What a result is held against, where its type does not keep to the output schema by itself.
-    pub(crate) promise: Option<Promise>,
     pub(crate) tags: Map<String, Value>,
     pub(crate) states: Arc<States>,
     /// Whether the code may want to hear of the call's end.
     pub(crate) cancelling: bool,
     pub(crate) code: Code,
+    pub(crate) work: Work,
+}
+
+/// What is special to each kind.
+#[derive(Debug)]
+pub(crate) enum Work {
+    Tool {
+        /// What arguments are judged by.
+        rules: Rules,
+        /// What a result is held against, where its type does not keep to the output schema by itself.
+        promise: Option<Promise>,
+    },
+    Resource {
+        /// Of contents that name none.
+        mime: Option<Box<str>>,
+        /// The same of `_meta`.
+        meta: Option<Box<str>>,
+    },
+    Prompt {
+        description: Option<Box<str>>,
+        /// The names of its arguments, in order.
+        arguments: Box<[Box<str>]>,
+    },
+    Completion,
 }
 
 impl Entry {
@@ -145,7 +170,7 @@ impl Entry {
     pub(crate) fn call(self: &Arc<Self>, call: Call, link: Link) -> Running {
         contain(|| {
             let ctx = Ctx::new(call, link, self);
-            match self.judge(ctx.arguments()) {
+            match self.judge(&ctx) {
                 Ok(given) => self.code.run(ctx, given, self),
                 Err(answer) => complete(answer),
             }
@@ -153,83 +178,95 @@ impl Entry {
         .unwrap_or_else(|panic| Running::Done(self.panicked(panic)))
     }
 
-    /// The arguments as the code may read them, or the answer to arguments that the published schema does not let in.
-    fn judge(&self, sent: &Bytes) -> Result<Given, ToolAnswer> {
-        match self.rules.judge(sent) {
+    /// What it is, in a word.
+    pub(crate) const fn noun(&self) -> &'static str {
+        match self.work {
+            Work::Tool { .. } => "tool",
+            Work::Resource { .. } => "resource",
+            Work::Prompt { .. } => "prompt",
+            Work::Completion => "completion",
+        }
+    }
+
+    /// A tool's arguments as the code may read them, or the answer to arguments that the published schema does not let in.
+    fn judge(&self, ctx: &Ctx) -> Result<Given, ToolAnswer> {
+        let Work::Tool { rules, .. } = &self.work else { return Ok(Given::AsSent(Bytes::new())) };
+        let sent = ctx.arguments();
+        match rules.judge(sent) {
             Judged::AsSent => Ok(Given::AsSent(sent.clone())),
             Judged::Changed(value) => Ok(Given::Changed(value)),
             Judged::Broken(found) => Err(ToolAnswer::error(check::report(&self.name, &found))),
         }
     }
 
-    /// What the code takes, or why it is not entered.
+    /// What a tool's code takes, or why it is not entered.
     fn read<A: Arguments>(&self, given: &Given) -> Result<A, Running> {
         A::read(given).map_err(|_| complete(arguments::refused::<A>(&self.name, given)))
     }
 
-    fn extract<E: Extract>(&self, ctx: &Ctx) -> Result<E, Running> {
-        E::extract(ctx).map_err(|error| Running::Done(self.settle(Err(error))))
+    fn extract<S: Subject, E: Extract>(&self, ctx: &Ctx) -> Result<E, Running> {
+        self.or_end::<S, E>(ctx, E::extract(ctx))
     }
 
-    fn settle(&self, result: Result<ToolAnswer, CallError>) -> Outcome {
-        match result.or_else(|error| error.settle(&self.name)) {
-            Ok(answer) => match self.broken_promise(&answer) {
-                Some(fault) => Outcome::Fail(fault),
-                None => Outcome::Complete(Answer::Tool(answer)),
-            },
-            Err(outcome) => outcome,
-        }
-    }
-
-    /// What is sent in place of an answer that the output schema does not allow (TOOL-11). A typed result keeps its promise
-    /// by derivation, and an error promises nothing.
-    fn broken_promise(&self, answer: &ToolAnswer) -> Option<Fault> {
-        let promise = self.promise.as_ref().filter(|_| !answer.is_error)?;
-        let violations = match answer.structured.as_deref() {
-            Some(result) => promise.violations(result),
-            None => vec![check::Violation { path: String::new(), fault: "there is no structured result".into() }],
-        };
-        if violations.is_empty() {
-            return None;
-        }
-        tracing::error!(tool = &*self.name, ?violations, "a result breaks the tool's output schema");
-        Some(Fault::internal("Internal error: the tool's result does not match its output schema"))
+    /// What was read, or the end of the call without it.
+    fn or_end<S: Subject, T>(&self, ctx: &Ctx, read: Result<T, CallError>) -> Result<T, Running> {
+        read.map_err(|error| Running::Done(S::settle(self, &S::memo(ctx), Err(error))))
     }
 
     /// To the log goes what the panic said; to the peer, that there was one (TOOL-10).
     fn panicked(&self, panic: Box<dyn Any + Send>) -> Outcome {
-        tracing::error!(tool = &*self.name, panic = said(&*panic), "a tool panicked");
+        let noun = self.noun();
+        match self.work {
+            Work::Tool { .. } => tracing::error!(tool = &*self.name, panic = said(&*panic), "a tool panicked"),
+            _ => tracing::error!(entry = &*self.name, panic = said(&*panic), "a {noun} panicked"),
+        }
         discard(panic);
-        Outcome::Fail(Fault::internal("Internal error: the tool panicked"))
+        Outcome::Fail(Fault::internal(format!("Internal error: the {noun} panicked")))
     }
 
-    fn now<R: IntoAnswer>(&self, result: R) -> Running {
-        Running::Done(self.settle(result.into_answer()))
+    fn now<S: Subject>(&self, memo: &S::Memo, result: Result<S::Answer, CallError>) -> Running {
+        Running::Done(S::settle(self, memo, result))
     }
 
-    fn later<F>(self: &Arc<Self>, end: AtEnd, future: F) -> Running
+    fn later<S, F, C>(self: &Arc<Self>, end: AtEnd, memo: S::Memo, future: F, reply: C) -> Running
     where
-        F: Future<Output: IntoAnswer> + Send + 'static,
+        S: Subject + 'static,
+        F: Future + Send + 'static,
+        C: Fn(F::Output) -> Result<S::Answer, CallError> + Send + 'static,
     {
-        Running::Later(Box::pin(Contained { future: Some(future), entry: Arc::clone(self), end }))
+        let entry = Arc::clone(self);
+        let reply = Replied { reply, memo };
+        Running::Later(Box::pin(Contained::<F, C, S> { future: Some(future), reply, entry, end }))
     }
 
     /// Runs plain code elsewhere. Once it has begun it cannot be dropped, only asked to stop ([`Ctx::is_cancelled`]).
     #[cfg(feature = "tokio")]
-    fn on_pool<R: IntoAnswer>(self: &Arc<Self>, end: AtEnd, run: impl FnOnce() -> R + Send + 'static) -> Running {
+    fn on_pool<S: Subject>(
+        self: &Arc<Self>,
+        end: AtEnd,
+        memo: S::Memo,
+        run: impl FnOnce() -> Result<S::Answer, CallError> + Send + 'static,
+    ) -> Running {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             tracing::error!(
                 tool = &*self.name,
                 "blocking code needs a tokio runtime around the server, and there is none"
             );
-            return Running::Done(Outcome::Fail(Fault::internal("Internal error: the tool could not be run")));
+            let message = format!("Internal error: the {} could not be run", self.noun());
+            return Running::Done(Outcome::Fail(Fault::internal(message)));
         };
         let entry = Arc::clone(self);
         let task = runtime.spawn_blocking(move || {
-            contain(|| entry.settle(run().into_answer())).unwrap_or_else(|panic| entry.panicked(panic))
+            contain(|| S::settle(&entry, &memo, run())).unwrap_or_else(|panic| entry.panicked(panic))
         });
         Running::Later(Box::pin(OnPool { task, end }))
     }
+}
+
+/// How what a future gives becomes the end of its call.
+struct Replied<C, M> {
+    reply: C,
+    memo: M,
 }
 
 fn complete(answer: ToolAnswer) -> Running {
@@ -255,15 +292,16 @@ fn contain<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
 }
 
 pin_project! {
-    /// A tool's future whose panics stay within: also those of its destructors, when it ends or is cancelled.
-    struct Contained<F> {
+    /// A future whose panics stay within: also those of its destructors, when it ends or is cancelled.
+    struct Contained<F, C, S: Subject> {
         #[pin]
         future: Option<F>,
+        reply: Replied<C, S::Memo>,
         entry: Arc<Entry>,
         end: AtEnd,
     }
 
-    impl<F> PinnedDrop for Contained<F> {
+    impl<F, C, S: Subject> PinnedDrop for Contained<F, C, S> {
         fn drop(this: Pin<&mut Self>) {
             let mut this = this.project();
             if let Err(panic) = contain(|| this.future.set(None)) {
@@ -273,14 +311,19 @@ pin_project! {
     }
 }
 
-impl<F: Future<Output: IntoAnswer>> Future for Contained<F> {
+impl<F, C, S> Future for Contained<F, C, S>
+where
+    F: Future,
+    C: Fn(F::Output) -> Result<S::Answer, CallError>,
+    S: Subject,
+{
     type Output = Outcome;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         let mut this = self.project();
-        let entry = &*this.entry;
+        let (entry, reply) = (&**this.entry, &*this.reply);
         let polled = contain(|| match this.future.as_mut().as_pin_mut() {
-            Some(future) => future.poll(cx).map(|result| entry.settle(result.into_answer())),
+            Some(future) => future.poll(cx).map(|result| S::settle(entry, &reply.memo, (reply.reply)(result))),
             None => Poll::Pending,
         });
         let outcome = match polled {
@@ -319,96 +362,4 @@ impl Drop for OnPool {
     fn drop(&mut self) {
         self.task.abort();
     }
-}
-
-/// One way to write a tool's code, plain and as a future: extractors, and then the arguments or none.
-macro_rules! form {
-    ($marker:ident, [$($extractor:ident)*], [$($arguments:ident)?]) => {
-        #[allow(non_snake_case, unused_variables, reason = "a type parameter's name is that of its value")]
-        impl<F, R, $($extractor,)* $($arguments)?> ToolFn<Plain<$marker<($($extractor,)* $($arguments,)?)>>> for F
-        where
-            F: Fn($($extractor,)* $($arguments)?) -> R + Send + Sync + 'static,
-            R: IntoAnswer,
-            $($extractor: Extract + Send + 'static,)*
-            $($arguments: Arguments,)?
-        {
-            form!(@about R, [$($extractor)*], [$($arguments)?]);
-
-            fn into_code(self, place: Place) -> Code {
-                match place {
-                    Place::Here => Code::new(move |ctx, given, entry| {
-                        let end = AtEnd(ctx.signal().cloned());
-                        form!(@read ctx, given, entry, [$($extractor)*], [$($arguments)?]);
-                        entry.now(self($($extractor,)* $($arguments)?))
-                    }),
-                    #[cfg(feature = "tokio")]
-                    Place::Pool => {
-                        let code = Arc::new(self);
-                        Code::new(move |ctx, given, entry| {
-                            let end = AtEnd(ctx.signal().cloned());
-                            form!(@read ctx, given, entry, [$($extractor)*], [$($arguments)?]);
-                            let code = Arc::clone(&code);
-                            entry.on_pool(end, move || code($($extractor,)* $($arguments)?))
-                        })
-                    }
-                }
-            }
-        }
-
-        #[allow(non_snake_case, unused_variables, reason = "a type parameter's name is that of its value")]
-        impl<F, T, $($extractor,)* $($arguments)?> ToolFn<Later<$marker<($($extractor,)* $($arguments,)?)>>> for F
-        where
-            F: Fn($($extractor,)* $($arguments)?) -> T + Send + Sync + 'static,
-            T: Future<Output: IntoAnswer> + Send + 'static,
-            $($extractor: Extract,)*
-            $($arguments: Arguments,)?
-        {
-            form!(@about T::Output, [$($extractor)*], [$($arguments)?]);
-
-            fn into_code(self, _: Place) -> Code {
-                Code::new(move |ctx, given, entry| {
-                    let end = AtEnd(ctx.signal().cloned());
-                    form!(@read ctx, given, entry, [$($extractor)*], [$($arguments)?]);
-                    entry.later(end, self($($extractor,)* $($arguments)?))
-                })
-            }
-        }
-    };
-    (@about $result:ty, [$($extractor:ident)*], [$($arguments:ident)?]) => {
-        fn input() -> Value {
-            form!(@schema $($arguments)?)
-        }
-
-        fn output() -> Option<Value> {
-            <$result as IntoAnswer>::output_schema()
-        }
-
-        fn needs(needs: &mut Needs) {
-            $($extractor::needs(needs);)*
-        }
-    };
-    (@schema) => { schema::nothing() };
-    (@schema $arguments:ident) => { $arguments::schema() };
-    (@read $ctx:ident, $given:ident, $entry:ident, [$($extractor:ident)*], [$($arguments:ident)?]) => {
-        $(let $extractor = match $entry.extract::<$extractor>(&$ctx) {
-            Ok(value) => value,
-            Err(answer) => return answer,
-        };)*
-        $(let $arguments = match $entry.read::<$arguments>(&$given) {
-            Ok(value) => value,
-            Err(answer) => return answer,
-        };)?
-    };
-}
-
-macro_rules! forms {
-    ($([$($extractor:ident)*])*) => {$(
-        form!(Bare, [$($extractor)*], []);
-        form!(Full, [$($extractor)*], [A]);
-    )*};
-}
-
-forms! {
-    [] [E1] [E1 E2] [E1 E2 E3] [E1 E2 E3 E4] [E1 E2 E3 E4 E5] [E1 E2 E3 E4 E5 E6] [E1 E2 E3 E4 E5 E6 E7]
-    [E1 E2 E3 E4 E5 E6 E7 E8]
 }

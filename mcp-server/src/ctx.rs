@@ -122,13 +122,36 @@ impl Ctx {
         self.link.shared_context()
     }
 
-    /// The name of the tool.
+    /// The name of the tool; of anything else, what [`name`](Ctx::name) says.
     #[must_use]
     pub fn tool(&self) -> &str {
         &self.entry.name
     }
 
-    /// The tool's private [tags](crate::Tool::tag).
+    /// The name of the tool or prompt, the URI of the resource, or the template, as it was registered.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.entry.name
+    }
+
+    /// The URI that is read, as it was sent (RES-12). `None` if this is no call of a resource.
+    #[must_use]
+    pub fn uri(&self) -> Option<&str> {
+        match &self.call.kind {
+            Kind::Resource { uri, .. } => Some(uri),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn kind(&self) -> &Kind {
+        &self.call.kind
+    }
+
+    pub(crate) fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// The private [tags](crate::Tool::tag) of the tool, resource, template or prompt.
     #[must_use]
     pub fn tags(&self) -> &Map<String, Value> {
         &self.entry.tags
@@ -158,12 +181,12 @@ impl Ctx {
         &self.call.meta
     }
 
-    /// The arguments as they were sent: JSON text of an object.
+    /// The arguments of a tool or prompt as they were sent: JSON text of an object.
     #[must_use]
     pub fn arguments(&self) -> &Bytes {
         static NONE: Bytes = Bytes::from_static(b"{}");
         match &self.call.kind {
-            Kind::Tool { arguments, .. } => arguments,
+            Kind::Tool { arguments, .. } | Kind::Prompt { arguments, .. } => arguments,
             _ => &NONE,
         }
     }

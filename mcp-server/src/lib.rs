@@ -75,16 +75,23 @@ mod call_error;
 mod cancel;
 mod check;
 mod code;
+mod complete;
+mod contents;
 mod ctx;
 mod error;
 mod extract;
+mod facts;
 #[cfg(feature = "http")]
 pub mod http;
+mod into_entry;
 mod into_icon;
 mod into_tool;
 mod json;
+mod messages;
 mod param;
 mod private;
+mod prompt;
+mod resource;
 mod schema;
 mod seal;
 mod serve;
@@ -92,6 +99,7 @@ mod server;
 #[cfg(feature = "stdio")]
 mod stdio;
 pub mod testing;
+mod texts;
 mod tool;
 mod validate;
 
@@ -99,20 +107,29 @@ pub use answer::{IntoAnswer, Json, Structured};
 pub use arguments::{Args, Arguments};
 pub use call_error::{CallError, IntoCallError};
 pub use cancel::Cancelled;
-pub use code::ToolFn;
+pub use code::{CompleteFn, PromptFn, ResourceFn, TemplateFn, ToolFn};
+pub use complete::{Completing, IntoCompletion, Typed};
+pub use contents::IntoContents;
 pub use ctx::Ctx;
 pub use error::{BuildError, Error, Result};
 pub use extract::{Amount, Extract, Log, Needs, Progress, State};
+pub use into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 pub use into_icon::IntoIcon;
 pub use into_tool::{IntoTool, IntoTools, ToolSet};
+pub use messages::IntoMessages;
 pub use param::Param;
 pub use private::Verdict;
+pub use prompt::{Prompt, PromptArg};
+pub use resource::{Resource, ResourceTemplate};
 pub use seal::Keys;
 pub use serve::{App, Edit};
 pub use server::Server;
+pub use texts::FromTexts;
 pub use tool::Tool;
 
-pub use mcp_core::answer::{Annotations, Content, Icon, Link, Role, Theme, ToolAnswer};
+pub use mcp_core::answer::{
+    Annotations, Completion, Content, Contents, Icon, Link, PromptAnswer, PromptMessage, ResourceAnswer, Role, Theme, ToolAnswer,
+};
 pub use mcp_core::catalog::Defect;
 pub use mcp_core::policy::{Limits, Policy, Seal, Timing};
 pub use mcp_core::question;

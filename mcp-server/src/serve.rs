@@ -1,28 +1,31 @@
-//! What a server is once it is built: its tools, which may come and go while it serves.
+//! What a server is once it is built: what it offers, which may come and go while it serves.
+
+mod edit;
+mod table;
 
 use std::fmt;
-use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, ThreadId};
 
 use arc_swap::ArcSwap;
-use mcp_core::catalog::{self, Catalog, Defect, Handle, View};
+use mcp_core::catalog::View;
 use mcp_core::drive::{Handler, Link, Running, Watcher, Watchers};
 use mcp_core::fault::{Fault, reflect};
 use mcp_core::{Call, Caller, Change, Endpoint, Kind, Outcome};
 
-use crate::code::Entry;
+pub use self::edit::Edit;
+pub(crate) use self::table::Table;
 use crate::error::BuildError;
 use crate::extract::States;
 #[cfg(feature = "http")]
 use crate::http::Http;
-use crate::into_tool::{IntoTool, IntoTools};
-use crate::tool::Tool;
+use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
+use crate::into_tool::IntoTool;
 
 /// A server that was built: what adapters drive, and what serves over stdio and HTTP. Cheap to clone, and every clone is the
 /// same server.
 ///
-/// Its tools may come and go while it serves:
+/// Its tools, resources, templates and prompts may come and go while it serves:
 ///
 /// ```
 /// use mcp_server::{Server, Tool};
@@ -40,6 +43,7 @@ struct Inner {
     states: Arc<States>,
     /// Whether arguments are coerced, where no tool says otherwise.
     coerce: bool,
+    offers: Offers,
     table: ArcSwap<Table>,
     turns: Turns,
     watchers: Mutex<Watchers>,
@@ -47,18 +51,23 @@ struct Inner {
     http: Http,
 }
 
-/// All tools at one moment.
-pub(crate) struct Table {
-    view: View,
-    slots: Vec<Slot>,
+/// What a server offers besides tools. Settled when it is built (LIFE-12).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Offers {
+    pub(crate) resources: bool,
+    pub(crate) prompts: bool,
+    pub(crate) completions: bool,
 }
 
-/// Where a tool's code is found. A slot is used again once its tool is gone, under another serial: a call that names the
-/// former tool never runs the next one.
-#[derive(Clone)]
-struct Slot {
-    serial: u32,
-    tool: Option<(Arc<Entry>, &'static Location<'static>)>,
+impl Offers {
+    /// Both.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self {
+            resources: self.resources || other.resources,
+            prompts: self.prompts || other.prompts,
+            completions: self.completions || other.completions,
+        }
+    }
 }
 
 impl App {
@@ -66,6 +75,7 @@ impl App {
         endpoint: Arc<Endpoint>,
         states: Arc<States>,
         coerce: bool,
+        offers: Offers,
         table: Table,
         #[cfg(feature = "http")] http: Http,
     ) -> Self {
@@ -73,6 +83,7 @@ impl App {
             endpoint,
             states,
             coerce,
+            offers,
             table: ArcSwap::from_pointee(table),
             turns: Turns::default(),
             watchers: Mutex::new(Watchers::new()),
@@ -106,22 +117,97 @@ impl App {
     /// Within the closure of [`App::edit`]: use the [`Edit`] there.
     #[allow(clippy::must_use_candidate, reason = "whether it was there is often of no interest")]
     pub fn remove_tool(&self, name: &str) -> bool {
-        let mut found = false;
-        // Taking away breaks no rule.
-        let _ = self.edit(|edit| found = edit.remove(name));
-        found
+        self.removed(|edit| edit.remove(name))
     }
 
-    /// Changes several tools at once: clients see all of it or nothing, and are told once.
+    /// Adds a resource. Clients that listen are told that the list has changed (RES-8).
+    ///
+    /// # Errors
+    ///
+    /// As [`App::add_tool`]; also if the server offers no resources: see [`Server::offers_resources`](crate::Server::offers_resources).
+    ///
+    /// # Panics
+    ///
+    /// Within the closure of [`App::edit`]: use the [`Edit`] there.
+    pub fn add_resource(&self, resource: impl IntoResource) -> Result<(), BuildError> {
+        self.edit(|edit| edit.add_resource(resource))
+    }
+
+    /// Takes a resource away; false if there is none of that URI. Calls that read it go on to their end.
+    ///
+    /// # Panics
+    ///
+    /// Within the closure of [`App::edit`]: use the [`Edit`] there.
+    #[allow(clippy::must_use_candidate, reason = "whether it was there is often of no interest")]
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        self.removed(|edit| edit.remove_resource(uri))
+    }
+
+    /// Adds a template of resources. Clients that listen are told that the list of resources has changed (RES-8).
+    ///
+    /// # Errors
+    ///
+    /// As [`App::add_resource`].
+    ///
+    /// # Panics
+    ///
+    /// Within the closure of [`App::edit`]: use the [`Edit`] there.
+    pub fn add_resource_template(&self, template: impl IntoResourceTemplate) -> Result<(), BuildError> {
+        self.edit(|edit| edit.add_resource_template(template))
+    }
+
+    /// Takes a template of resources away; false if there is no such template.
+    ///
+    /// # Panics
+    ///
+    /// Within the closure of [`App::edit`]: use the [`Edit`] there.
+    #[allow(clippy::must_use_candidate, reason = "whether it was there is often of no interest")]
+    pub fn remove_resource_template(&self, template: &str) -> bool {
+        self.removed(|edit| edit.remove_resource_template(template))
+    }
+
+    /// Adds a prompt. Clients that listen are told that the list has changed (PROMPT-5).
+    ///
+    /// # Errors
+    ///
+    /// As [`App::add_tool`]; also if the server offers no prompts: see [`Server::offers_prompts`](crate::Server::offers_prompts).
+    ///
+    /// # Panics
+    ///
+    /// Within the closure of [`App::edit`]: use the [`Edit`] there.
+    pub fn add_prompt(&self, prompt: impl IntoPrompt) -> Result<(), BuildError> {
+        self.edit(|edit| edit.add_prompt(prompt))
+    }
+
+    /// Takes a prompt away; false if there is none of that name.
+    ///
+    /// # Panics
+    ///
+    /// Within the closure of [`App::edit`]: use the [`Edit`] there.
+    #[allow(clippy::must_use_candidate, reason = "whether it was there is often of no interest")]
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        self.removed(|edit| edit.remove_prompt(name))
+    }
+
+    /// Says that what the resource of that URI holds has changed: clients that subscribed to it are told (RES-7). The URI may
+    /// be that of an instance of a template. Nobody is told of one that there is not.
+    ///
+    /// May be called from any thread; it waits for no client.
+    pub fn resource_updated(&self, uri: &str) {
+        self.watchers().iter().for_each(|watcher| watcher.updated(uri));
+    }
+
+    /// Changes several things at once, of any kind: clients see all of it or nothing, and are told once of each list.
     ///
     /// ```
-    /// use mcp_server::{Server, Tool};
+    /// use mcp_server::{Resource, Server, Tool};
     ///
-    /// # let app = Server::new("my-app", "1.0.0").build()?;
+    /// # let app = Server::new("my-app", "1.0.0").offers_resources().build()?;
     /// let greet = Tool::new("greet").description("Greets.").run(|| "Good morning!");
-    /// app.edit(|tools| {
-    ///     tools.remove("hello");
-    ///     tools.add(greet);
+    /// app.edit(|edit| {
+    ///     edit.remove("hello");
+    ///     edit.add(greet);
+    ///     edit.add_resource(Resource::new("app://greeting").text("Good morning!"));
     /// })?;
     /// # Ok::<(), mcp_server::BuildError>(())
     /// ```
@@ -132,21 +218,29 @@ impl App {
     ///
     /// # Panics
     ///
-    /// If the closure changes the tools of this server by other means than the [`Edit`] that it is given.
+    /// If the closure changes what this server offers by other means than the [`Edit`] that it is given.
     pub fn edit(&self, change: impl FnOnce(&mut Edit)) -> Result<(), BuildError> {
         let turn = self.0.turns.take();
         let mut edit = Edit::of(&self.0.table.load());
         change(&mut edit);
-        if !edit.changed {
+        let changes = edit.changes();
+        if changes.is_empty() {
             return Ok(());
         }
-        let table = edit.build(&self.0.states, self.0.coerce).map_err(BuildError::of_change)?;
+        let table = edit.build(&self.0.states, self.0.coerce, self.0.offers).map_err(BuildError::of_change)?;
         let before = self.0.table.swap(Arc::new(table));
         drop(turn);
-        self.tell();
-        // With a tool goes what its code owns, and that may run anything: change tools again, or panic.
+        self.tell(&changes);
+        // With an entry goes what its code owns, and that may run anything: change the server again, or panic.
         drop(before);
         Ok(())
+    }
+
+    fn removed(&self, remove: impl FnOnce(&mut Edit) -> bool) -> bool {
+        let mut found = false;
+        // Taking away breaks no rule.
+        let _ = self.edit(|edit| found = remove(edit));
+        found
     }
 
     /// The names of its tools, in the order in which clients see them.
@@ -155,13 +249,37 @@ impl App {
         self.0.table.load().view.tools().map(|tool| tool.name().to_owned()).collect()
     }
 
+    /// The URIs of its resources, in the order in which clients see them.
+    #[must_use]
+    pub fn resource_uris(&self) -> Vec<String> {
+        self.0.table.load().view.resources().map(|resource| resource.uri().to_owned()).collect()
+    }
+
+    /// Its templates of resources, in the order in which they are tried.
+    #[must_use]
+    pub fn resource_templates(&self) -> Vec<String> {
+        self.0.table.load().view.templates().map(|template| template.uri().to_owned()).collect()
+    }
+
+    /// The names of its prompts, in the order in which clients see them.
+    #[must_use]
+    pub fn prompt_names(&self) -> Vec<String> {
+        self.0.table.load().view.prompts().map(|prompt| prompt.name().to_owned()).collect()
+    }
+
+    fn watchers(&self) -> Vec<Arc<dyn Watcher>> {
+        self.0.watchers.lock().unwrap_or_else(PoisonError::into_inner).alive()
+    }
+
     /// Adapters are told without a lock, as that may wake and so run anything. Another change may come in between: whoever
     /// finds that the table is not the one that it told of tells again, so the last word is always of the last table.
-    fn tell(&self) {
-        let watchers = self.0.watchers.lock().unwrap_or_else(PoisonError::into_inner).alive();
+    fn tell(&self, changes: &[Change]) {
+        let watchers = self.watchers();
         loop {
             let table = self.0.table.load_full();
-            watchers.iter().for_each(|watcher| watcher.changed(table.view.catalog(), Change::Tools));
+            for what in changes {
+                watchers.iter().for_each(|watcher| watcher.changed(table.view.catalog(), *what));
+            }
             if Arc::ptr_eq(&table, &self.0.table.load()) {
                 return;
             }
@@ -171,7 +289,7 @@ impl App {
 
 impl fmt::Debug for App {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("App").field("tools", &self.tool_names()).finish_non_exhaustive()
+        f.debug_struct("App").field("catalog", self.0.table.load().view.catalog()).finish_non_exhaustive()
     }
 }
 
@@ -185,23 +303,27 @@ impl Handler for App {
     }
 
     fn call(&self, call: Call, link: Link) -> Running {
-        let entry = match &call.kind {
-            Kind::Tool { tool, .. } => self.0.table.load().entry(*tool),
-            _ => None,
-        };
-        match (entry, &call.kind) {
-            (Some(entry), _) => entry.call(call, link),
-            // It was taken away between the look at the catalogue and this one.
-            (None, Kind::Tool { name, .. }) => {
-                Running::Done(Outcome::Fail(Fault::invalid_params(format!("Unknown tool: {}", reflect(name)))))
-            }
-            // No extension is declared.
-            (None, _) => Running::Done(Outcome::Fail(Fault::internal("Internal error: the server cannot run this"))),
+        let entry = self.0.table.load().entry(&call.kind);
+        match entry {
+            Some(entry) => entry.call(call, link),
+            None => Running::Done(Outcome::Fail(gone(&call.kind))),
         }
     }
 
     fn subscribe(&self, watcher: Weak<dyn Watcher>) {
         self.0.watchers.lock().unwrap_or_else(PoisonError::into_inner).add(watcher);
+    }
+}
+
+/// It was taken away between the look at the catalogue and this one.
+fn gone(kind: &Kind) -> Fault {
+    match kind {
+        Kind::Tool { name, .. } => Fault::invalid_params(format!("Unknown tool: {}", reflect(name))),
+        Kind::Resource { uri, .. } => Fault::resource_not_found(uri),
+        Kind::Prompt { name, .. } => Fault::invalid_params(format!("Unknown prompt: {}", reflect(name))),
+        Kind::Complete { argument, .. } => Fault::invalid_params(format!("Unknown argument: {}", reflect(argument))),
+        // No extension is declared.
+        _ => Fault::internal("Internal error: the server cannot run this"),
     }
 }
 
@@ -223,7 +345,7 @@ impl Turns {
     fn take(&self) -> Turn<'_> {
         let this = Some(thread::current().id());
         let nested = *self.holder() == this;
-        assert!(!nested, "tools are changed within a change of tools: use the `Edit` that `App::edit` gives");
+        assert!(!nested, "the server is changed within a change of it: use the `Edit` that `App::edit` gives");
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         *self.holder() = this;
         Turn { turns: self, lock }
@@ -239,130 +361,3 @@ impl Drop for Turn<'_> {
         *self.turns.holder() = None;
     }
 }
-
-/// What is to be changed about a server's tools: see [`App::edit`].
-pub struct Edit {
-    shown: Vec<catalog::Tool>,
-    slots: Vec<Slot>,
-    added: Vec<Tool>,
-    changed: bool,
-}
-
-impl Edit {
-    pub(crate) const fn new() -> Self {
-        Self { shown: Vec::new(), slots: Vec::new(), added: Vec::new(), changed: false }
-    }
-
-    fn of(table: &Table) -> Self {
-        Self { shown: table.view.tools().cloned().collect(), slots: table.slots.clone(), ..Self::new() }
-    }
-
-    /// One more tool, after the others.
-    pub fn add(&mut self, tool: impl IntoTool) {
-        self.added.push(tool.into_tool());
-        self.changed = true;
-    }
-
-    /// Several more.
-    pub fn add_all(&mut self, tools: impl IntoTools) {
-        tools.into_tools().into_iter().for_each(|tool| self.add(tool));
-    }
-
-    /// Without the tool of that name; false if there is none.
-    pub fn remove(&mut self, name: &str) -> bool {
-        let before = self.added.len();
-        self.added.retain(|tool| tool.name() != name);
-        let mut found = self.added.len() < before;
-        if let Some(index) = self.shown.iter().position(|tool| tool.name() == name) {
-            let (slot, _) = split(self.shown.remove(index).handle());
-            self.slots[slot].tool = None;
-            found = true;
-        }
-        self.changed |= found;
-        found
-    }
-
-    /// The table with all changes, or everything that is wrong with them.
-    pub(crate) fn build(mut self, states: &Arc<States>, coerce: bool) -> Result<Table, Vec<Defect>> {
-        let mut defects = Vec::new();
-        for tool in std::mem::take(&mut self.added) {
-            if let Some(twin) = self.place_of(tool.name()) {
-                defects.push(registered_twice(&tool, twin));
-                continue;
-            }
-            let (slot, handle) = self.free_slot();
-            let place = tool.place();
-            if let Some((shown, entry)) = tool.split(handle, states, coerce, &mut defects) {
-                self.shown.push(shown);
-                self.slots[slot].tool = Some((Arc::new(entry), place));
-            }
-        }
-        let builder = self.shown.into_iter().fold(Catalog::builder(), catalog::Builder::tool);
-        match builder.build() {
-            Ok(catalog) if defects.is_empty() => {
-                catalog.tools().for_each(|tool| warn_of_name(tool.name()));
-                Ok(Table { view: View::all(catalog), slots: self.slots })
-            }
-            Ok(_) => Err(defects),
-            Err(found) => Err(defects.into_iter().chain(found).collect()),
-        }
-    }
-
-    fn place_of(&self, name: &str) -> Option<&'static Location<'static>> {
-        let shown = self.shown.iter().find(|tool| tool.name() == name)?;
-        let (slot, _) = split(shown.handle());
-        self.slots[slot].tool.as_ref().map(|(_, place)| *place)
-    }
-
-    fn free_slot(&mut self) -> (usize, Handle) {
-        let slot = self.slots.iter().position(|slot| slot.tool.is_none()).unwrap_or_else(|| {
-            self.slots.push(Slot { serial: 0, tool: None });
-            self.slots.len() - 1
-        });
-        let serial = &mut self.slots[slot].serial;
-        *serial = serial.wrapping_add(1);
-        (slot, Handle(u64::from(*serial) << 32 | slot as u64))
-    }
-}
-
-impl fmt::Debug for Edit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Edit").field("added", &self.added).finish_non_exhaustive()
-    }
-}
-
-impl Table {
-    fn entry(&self, handle: Handle) -> Option<Arc<Entry>> {
-        let (slot, serial) = split(handle);
-        let slot = self.slots.get(slot).filter(|slot| slot.serial == serial)?;
-        slot.tool.as_ref().map(|(entry, _)| Arc::clone(entry))
-    }
-}
-
-/// A handle's slot and serial.
-fn split(handle: Handle) -> (usize, u32) {
-    ((handle.0 & u64::from(u32::MAX)) as usize, (handle.0 >> 32) as u32)
-}
-
-fn registered_twice(tool: &Tool, first: &Location<'_>) -> Defect {
-    let message = format!(
-        "registered twice, at {first} and at {}: names are unique in a server, so rename one (`.renamed(..)`), or take the \
-         first away in the same `App::edit`",
-        tool.place()
-    );
-    Defect { entry: reflect(tool.name()).into(), rule: "TOOL-5", message: message.into() }
-}
-
-/// The protocol lets more names pass than clients do (TOOL-5).
-fn warn_of_name(name: &str) {
-    let usual = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-    if name.len() > USUAL || !name.bytes().all(usual) {
-        tracing::warn!(
-            tool = name,
-            "many clients take no such tool name: safe are letters, digits, `_` and `-`, at most {USUAL} of them"
-        );
-    }
-}
-
-/// Characters of a tool's name that every client takes: the APIs of models have this limit.
-const USUAL: usize = 64;

@@ -12,9 +12,11 @@ use crate::error::BuildError;
 use crate::extract::States;
 #[cfg(feature = "http")]
 use crate::http::Http;
+use crate::facts::Facts;
+use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::{IntoTool, IntoTools};
 use crate::seal::Keys;
-use crate::serve::{App, Edit};
+use crate::serve::{App, Edit, Offers};
 
 /// Collects what a server is and offers; then it is built, or served at once.
 ///
@@ -39,7 +41,8 @@ pub struct Server {
     logging: bool,
     coerce: bool,
     seal: Option<Arc<dyn Seal>>,
-    tools: Edit,
+    entries: Edit,
+    offers: Offers,
     states: States,
     /// Types of which more than one state was given.
     twice: Vec<&'static str>,
@@ -59,7 +62,8 @@ impl Server {
             logging: false,
             coerce: false,
             seal: None,
-            tools: Edit::new(),
+            entries: Edit::new(),
+            offers: Offers::default(),
             states: States::default(),
             twice: Vec::new(),
             #[cfg(feature = "http")]
@@ -141,13 +145,75 @@ impl Server {
     pub fn tool(mut self, tool: impl IntoTool) -> Self {
         let tool = tool.into_tool();
         self.logging |= tool.wants_logging();
-        self.tools.add(tool);
+        self.entries.add(tool);
         self
     }
 
     /// Several more: a value whose `impl` block has [`#[tools]`](macro@crate::tools), or a list.
     pub fn tools(self, tools: impl IntoTools) -> Self {
         tools.into_tools().into_iter().fold(self, Self::tool)
+    }
+
+    /// One more resource. Clients see them in the order in which they were registered.
+    pub fn resource(mut self, resource: impl IntoResource) -> Self {
+        let resource = resource.into_resource();
+        self.listen_to(resource.facts());
+        self.entries.add_resource(resource);
+        self
+    }
+
+    /// Several more.
+    pub fn resources<R: IntoResource>(self, resources: impl IntoIterator<Item = R>) -> Self {
+        resources.into_iter().fold(self, Self::resource)
+    }
+
+    /// One more template of resources. Those that were registered before go first, and resources before all (RES-11).
+    pub fn resource_template(mut self, template: impl IntoResourceTemplate) -> Self {
+        let template = template.into_resource_template();
+        self.listen_to(template.facts());
+        self.entries.add_resource_template(template);
+        self
+    }
+
+    /// Several more.
+    pub fn resource_templates<T: IntoResourceTemplate>(self, templates: impl IntoIterator<Item = T>) -> Self {
+        templates.into_iter().fold(self, Self::resource_template)
+    }
+
+    /// One more prompt. Clients see them in the order in which they were registered.
+    pub fn prompt(mut self, prompt: impl IntoPrompt) -> Self {
+        let prompt = prompt.into_prompt();
+        self.listen_to(prompt.facts());
+        self.entries.add_prompt(prompt);
+        self
+    }
+
+    /// Several more.
+    pub fn prompts<P: IntoPrompt>(self, prompts: impl IntoIterator<Item = P>) -> Self {
+        prompts.into_iter().fold(self, Self::prompt)
+    }
+
+    /// Offers resources also if none is registered yet, so that [`App::add_resource`] can add some: what a server offers is
+    /// settled when it is built (LIFE-12). Tools are always offered.
+    pub const fn offers_resources(mut self) -> Self {
+        self.offers.resources = true;
+        self
+    }
+
+    /// Offers prompts also if none is registered yet, so that [`App::add_prompt`] can add some.
+    pub const fn offers_prompts(mut self) -> Self {
+        self.offers.prompts = true;
+        self
+    }
+
+    /// Offers completions also if nothing that is registered completes its arguments yet (COMP-2).
+    pub const fn offers_completions(mut self) -> Self {
+        self.offers.completions = true;
+        self
+    }
+
+    fn listen_to(&mut self, facts: &Facts) {
+        self.logging |= facts.wants_logging();
     }
 
     /// Shares a value with its tools, which take it as [`State<T>`](crate::State). One of a type.
@@ -188,8 +254,18 @@ impl Server {
         if let Some(revisions) = &self.revisions {
             endpoint = endpoint.revisions(revisions);
         }
+        let offers = self.offers.and(self.entries.wants());
+        if offers.resources {
+            endpoint = endpoint.resources(true, true);
+        }
+        if offers.prompts {
+            endpoint = endpoint.prompts(true);
+        }
+        if offers.completions {
+            endpoint = endpoint.completions();
+        }
         let states = Arc::new(self.states);
-        let table = self.tools.build(&states, self.coerce).map_err(|found| defects.extend(found));
+        let table = self.entries.build(&states, self.coerce, offers).map_err(|found| defects.extend(found));
         let endpoint = endpoint.build().map_err(|found| defects.extend(found));
         #[cfg(feature = "http")]
         defects.extend(self.http.defects());
@@ -198,6 +274,7 @@ impl Server {
                 endpoint,
                 states,
                 self.coerce,
+                offers,
                 table,
                 #[cfg(feature = "http")]
                 self.http,

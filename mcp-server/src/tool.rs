@@ -20,8 +20,9 @@ use self::schemas::{Given, Input, Output, Promised};
 use crate::check;
 #[cfg(feature = "tokio")]
 use crate::code::Plain;
-use crate::code::{Code, Entry, Place, ToolFn};
-use crate::extract::{Needs, States};
+use crate::code::{Code, Entry, Place, ToolFn, Work};
+use crate::extract::Needs;
+use crate::facts::{Parts, Workshop};
 use crate::into_icon::IntoIcon;
 use crate::param::Param;
 use crate::schema;
@@ -345,13 +346,8 @@ impl Tool {
     }
 
     /// Its two halves: what the catalogue shows, and what runs. `None` if they cannot be had, and then there are defects.
-    pub(crate) fn split(
-        mut self,
-        handle: Handle,
-        states: &Arc<States>,
-        coerce: bool,
-        defects: &mut Vec<Defect>,
-    ) -> Option<(catalog::Tool, Entry)> {
+    pub(crate) fn split(mut self, handle: Handle, workshop: &mut Workshop<'_>) -> Option<(catalog::Tool, Parts)> {
+        let Workshop { states, coerce, ref mut defects } = *workshop;
         let unnamed = self.name.is_empty();
         if unnamed {
             // What else is wrong with it is told of an entry that can be found.
@@ -398,16 +394,16 @@ impl Tool {
         let unchecked = self.unchecked_output;
         let shown = self.shown(handle, &input.text, output.as_ref().map(|output| &*output.text));
         let promise = output.and_then(|output| output.promise);
+        let promise = promise.map(|promise| if unchecked { Promise::Structured } else { promise });
         let entry = Entry {
             name,
-            rules: input.rules,
-            promise: promise.map(|promise| if unchecked { Promise::Structured } else { promise }),
             tags,
             states: Arc::clone(states),
             cancelling: run.needs.cancelling,
             code: run.code,
+            work: Work::Tool { rules: input.rules, promise },
         };
-        Some((shown, entry))
+        Some((shown, Parts { entry: Arc::new(entry), completions: Arc::default(), place }))
     }
 
     fn input(&mut self, derived: fn() -> Value, coerce: bool, report: &mut Report<'_>) -> Option<Input> {

@@ -7,7 +7,7 @@ use super::Tool;
 use super::schemas::{Given, Promised};
 use crate::check::{self, kind, nearest};
 use crate::error::BuildError;
-use crate::serve::Edit;
+use crate::serve::{Edit, Offers};
 
 impl Tool {
     /// A tool from its definition as JSON text, as `tools/list` has it: `name`, `title`, `description`, `inputSchema`,
@@ -80,7 +80,7 @@ impl Tool {
     pub fn validate(definition: &Value) -> Result<(), BuildError> {
         let mut edit = Edit::new();
         edit.add(Self::from_value(definition.clone()).run(|| ()));
-        edit.build(&Default::default(), false).map(drop).map_err(BuildError::of_definition)
+        edit.build(&Default::default(), false, Offers::default()).map(drop).map_err(BuildError::of_definition)
     }
 
     #[track_caller]

@@ -1,0 +1,157 @@
+//! What code is for: how what it returns becomes the end of a call.
+
+use mcp_core::answer::{Answer, Completion, PromptAnswer, ResourceAnswer, ToolAnswer};
+use mcp_core::fault::{Fault, reflect};
+use mcp_core::{Kind, Outcome};
+
+use super::{Entry, Work};
+use crate::call_error::CallError;
+use crate::check;
+use crate::ctx::Ctx;
+
+/// What code is for.
+pub(crate) trait Subject {
+    /// What it answers.
+    type Answer;
+
+    /// What has to be known of the call at its end.
+    type Memo: Send + 'static;
+
+    fn memo(ctx: &Ctx) -> Self::Memo;
+
+    fn settle(entry: &Entry, memo: &Self::Memo, result: Result<Self::Answer, CallError>) -> Outcome;
+}
+
+/// A tool.
+#[derive(Debug)]
+pub(crate) struct OfTool;
+
+/// A resource, or the instances of a template.
+#[derive(Debug)]
+pub(crate) struct OfResource;
+
+/// A prompt.
+#[derive(Debug)]
+pub(crate) struct OfPrompt;
+
+/// Proposals for an argument or a variable.
+#[derive(Debug)]
+pub(crate) struct OfCompletion;
+
+impl Subject for OfTool {
+    type Answer = ToolAnswer;
+    type Memo = ();
+
+    fn memo(_: &Ctx) {}
+
+    fn settle(entry: &Entry, (): &(), result: Result<ToolAnswer, CallError>) -> Outcome {
+        match result.or_else(|error| error.settle(&entry.name)) {
+            Ok(answer) => match broken_promise(entry, &answer) {
+                Some(fault) => Outcome::Fail(fault),
+                None => Outcome::Complete(Answer::Tool(answer)),
+            },
+            Err(outcome) => outcome,
+        }
+    }
+}
+
+/// What is sent in place of an answer that the output schema does not allow (TOOL-11). A typed result keeps its promise
+/// by derivation, and an error promises nothing.
+fn broken_promise(entry: &Entry, answer: &ToolAnswer) -> Option<Fault> {
+    let Work::Tool { promise: Some(promise), .. } = &entry.work else { return None };
+    if answer.is_error {
+        return None;
+    }
+    let violations = match answer.structured.as_deref() {
+        Some(result) => promise.violations(result),
+        None => vec![check::Violation { path: String::new(), fault: "there is no structured result".into() }],
+    };
+    if violations.is_empty() {
+        return None;
+    }
+    tracing::error!(tool = &*entry.name, ?violations, "a result breaks the tool's output schema");
+    Some(Fault::internal("Internal error: the tool's result does not match its output schema"))
+}
+
+impl Subject for OfResource {
+    type Answer = ResourceAnswer;
+    type Memo = Box<str>;
+
+    fn memo(ctx: &Ctx) -> Box<str> {
+        ctx.uri().unwrap_or_default().into()
+    }
+
+    fn settle(entry: &Entry, uri: &Box<str>, result: Result<ResourceAnswer, CallError>) -> Outcome {
+        let mut answer = match result {
+            Ok(answer) => answer,
+            Err(error) => return error.fail(&entry.name, entry.noun(), || Fault::resource_not_found(uri)),
+        };
+        if let Work::Resource { mime, meta } = &entry.work {
+            for contents in answer.contents.iter_mut().filter(|contents| contents.uri.is_none()) {
+                let own = contents.mime.as_deref();
+                // A more telling name of the same: `application/geo+json` for JSON.
+                let telling = own == Some(JSON) && mime.as_ref().is_some_and(|mime| mime.ends_with("+json"));
+                if own.is_none() || telling {
+                    contents.mime.clone_from(mime);
+                }
+                if contents.meta.is_none() {
+                    contents.meta.clone_from(meta);
+                }
+            }
+        }
+        Outcome::Complete(Answer::Resource(answer))
+    }
+}
+
+/// The media type of JSON.
+pub(crate) const JSON: &str = "application/json";
+
+impl Subject for OfPrompt {
+    type Answer = PromptAnswer;
+    type Memo = ();
+
+    fn memo(_: &Ctx) {}
+
+    fn settle(entry: &Entry, (): &(), result: Result<PromptAnswer, CallError>) -> Outcome {
+        let missing = || Fault::invalid_params(format!("Unknown prompt: {}", reflect(&entry.name)));
+        match result {
+            Ok(mut answer) => {
+                if let (None, Work::Prompt { description, .. }) = (&answer.description, &entry.work) {
+                    answer.description.clone_from(description);
+                }
+                Outcome::Complete(Answer::Prompt(answer))
+            }
+            Err(error) => error.fail(&entry.name, entry.noun(), missing),
+        }
+    }
+}
+
+impl Subject for OfCompletion {
+    type Answer = Completion;
+    type Memo = Option<Box<str>>;
+
+    fn memo(ctx: &Ctx) -> Option<Box<str>> {
+        match ctx.kind() {
+            Kind::Complete { argument, .. } => Some(argument.clone()),
+            _ => None,
+        }
+    }
+
+    fn settle(entry: &Entry, argument: &Self::Memo, result: Result<Completion, CallError>) -> Outcome {
+        let missing = || {
+            let argument = reflect(argument.as_deref().unwrap_or_default());
+            Fault::invalid_params(format!("Nothing is known of `{argument}` of {}", reflect(&entry.name)))
+        };
+        match result {
+            Ok(answer) => Outcome::Complete(Answer::Complete(answer)),
+            Err(error) => match error.fail(&entry.name, entry.noun(), missing) {
+                // COMP-1 knows no questions.
+                Outcome::Ask { .. } => {
+                    tracing::error!(entry = &*entry.name, "a completion cannot ask the client");
+                    Outcome::Fail(Fault::internal("Internal error: the completion failed"))
+                }
+                outcome => outcome,
+            },
+        }
+    }
+}
