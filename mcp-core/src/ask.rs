@@ -10,6 +10,9 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
+mod form;
+
+pub(crate) use self::form::has_lists;
 use crate::calls::Slot;
 use crate::encode::json::{compact, members};
 use crate::endpoint::Endpoint;
@@ -114,7 +117,10 @@ pub(crate) fn params(out: &mut Vec<u8>, question: &Question, revision: Revision)
             out.extend_from_slice(b"\"message\":");
             write::string(out, message);
             out.extend_from_slice(b",\"requestedSchema\":");
-            out.extend_from_slice(object(schema)?.as_bytes());
+            match revision {
+                Revision::V2025_06_18 => out.extend_from_slice(form::older(&object(schema)?).as_bytes()),
+                _ => out.extend_from_slice(object(schema)?.as_bytes()),
+            }
             out.push(b'}');
         }
         Question::Url { message, url, id } => {

@@ -466,10 +466,13 @@ impl Desk {
     }
 }
 
-/// Whether a revision has that kind of question: elicitation came with 2025-06-18, its URL mode with 2025-11-25.
+/// Whether a revision has that kind of question: elicitation came with 2025-06-18, its URL mode and its lists with 2025-11-25.
 fn exists(question: &Question, revision: crate::Revision) -> bool {
     match question {
-        Question::Form { .. } => revision >= crate::Revision::V2025_06_18,
+        Question::Form { schema, .. } => match revision {
+            crate::Revision::V2025_06_18 => !ask::has_lists(schema),
+            _ => revision > crate::Revision::V2025_06_18,
+        },
         Question::Url { .. } => revision >= crate::Revision::V2025_11_25,
         Question::Sample { tools: true, .. } => revision >= crate::Revision::V2025_11_25,
         Question::Sample { tools: false, .. } | Question::Roots => true,

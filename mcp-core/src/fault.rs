@@ -26,6 +26,8 @@ impl Code {
     pub const MISSING_CAPABILITY: Self = Self(-32021);
     /// The protocol version is not served (modern only).
     pub const UNSUPPORTED_VERSION: Self = Self(-32022);
+    /// The person must open a page first (2025-11-25 only, ELIC-7).
+    pub const URL_REQUIRED: Self = Self(-32042);
     /// Resource not found (legacy only).
     pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
 

@@ -1,5 +1,6 @@
 //! How a run ends: the one place where an outcome becomes bytes for the revision of its request.
 
+use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -12,7 +13,7 @@ use crate::encode;
 use crate::endpoint::Endpoint;
 use crate::fault::{Code, Fault};
 use crate::machine::{Change, Kind, Note, Outcome};
-use crate::peer::Era;
+use crate::peer::{Ability, Era, Revision};
 use crate::question::{Question, Resume};
 use crate::time::Time;
 use crate::wire::write;
@@ -164,13 +165,14 @@ fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>
 fn refuse(slot: &Slot, fault: Fault, endpoint: &Endpoint) -> Settled {
     let modern_only =
         matches!(fault.code(), Code::HEADER_MISMATCH | Code::MISSING_CAPABILITY | Code::UNSUPPORTED_VERSION);
+    // ELIC-7: one revision has it, and clients of it that take pages.
+    let unknown = fault.code() == Code::URL_REQUIRED
+        && (slot.peer.revision != Revision::V2025_11_25 || !slot.peer.capabilities.has(Ability::ElicitationUrl));
     let fault = match slot.era() {
-        Era::Legacy if modern_only && matches!(slot.kind, Kind::Tool { .. }) => {
-            let answer = Answer::Tool(ToolAnswer::error(fault.message()));
-            return match complete(slot, &answer, endpoint) {
-                Ok(response) => Settled::Answered(response, 200),
-                Err(fault) => Settled::Answered(error(Some(&slot.id), &fault), 200),
-            };
+        _ if unknown && !matches!(slot.kind, Kind::Tool { .. }) => Fault::internal(fault.message().to_owned()),
+        Era::Modern if unknown => return as_tool_error(slot, &fault, endpoint),
+        Era::Legacy if (modern_only || unknown) && matches!(slot.kind, Kind::Tool { .. }) => {
+            return as_tool_error(slot, &fault, endpoint);
         }
         Era::Legacy if modern_only => recode(&fault, Code::INVALID_PARAMS),
         Era::Modern if fault.code() == Code::RESOURCE_NOT_FOUND => recode(&fault, Code::INVALID_PARAMS),
@@ -182,6 +184,14 @@ fn refuse(slot: &Slot, fault: Fault, endpoint: &Endpoint) -> Settled {
         (_, status) => status,
     };
     Settled::Answered(error(Some(&slot.id), &fault), status)
+}
+
+/// A tool's answer in the words of an error that its client does not know.
+fn as_tool_error(slot: &Slot, fault: &Fault, endpoint: &Endpoint) -> Settled {
+    match complete(slot, &Answer::Tool(ToolAnswer::error(fault.message())), endpoint) {
+        Ok(response) => Settled::Answered(response, 200),
+        Err(fault) => Settled::Answered(error(Some(&slot.id), &fault), 200),
+    }
 }
 
 /// HTTP-11: to a legacy client, 404 means that its session is gone, and 400 that there is none, or that the request could

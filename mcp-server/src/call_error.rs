@@ -6,8 +6,11 @@ use std::fmt;
 use bytes::Bytes;
 use mcp_core::Outcome;
 use mcp_core::answer::{Block, Content, ToolAnswer};
-use mcp_core::fault::Fault;
+use mcp_core::fault::{Code, Fault};
 use mcp_core::question::Question;
+use serde_json::json;
+
+use crate::ask::Page;
 
 /// Why a tool failed, and who may know.
 ///
@@ -126,6 +129,8 @@ impl CallError {
     /// Not a failure yet: the client is asked first, and the tool is run again with what it says. The second run finds the
     /// replies, by the same keys, and `state`, opaque bytes, in [`Ctx::resume`](crate::Ctx::resume).
     ///
+    /// [`Ctx::ask`](crate::Ctx::ask) stands on this, and is what code wants. Both in the same code do not go together.
+    ///
     /// Works in both eras (MRTR-1): the run ends here, and nothing waits for a person. A tool that asks is run more than once, so what it
     /// does before it asks, it does again. A client that cannot be asked, refuses or does not answer is told by the reply.
     ///
@@ -151,6 +156,35 @@ impl CallError {
     pub fn ask<K: Into<Box<str>>>(questions: impl IntoIterator<Item = (K, Question)>, state: impl Into<Bytes>) -> Self {
         let questions = questions.into_iter().map(|(key, question)| (key.into(), question)).collect();
         Self(Reason::Ask { questions, state: state.into() })
+    }
+
+    /// That nothing can be done before the person has been to these pages (ELIC-7): the error -32042 of 2025-11-25, from which a client
+    /// that takes pages shows them, and calls again when they are done. All others are sent the text alone.
+    ///
+    /// [`Ctx::ask`](crate::Ctx::ask) with [`elicit_url`](crate::ask::elicit_url) does more, in all revisions that know pages: prefer
+    /// that. Each page is given with the id under which the client knows it, unique and not to be guessed.
+    ///
+    /// ```
+    /// use mcp_server::CallError;
+    /// use mcp_server::ask::elicit_url;
+    ///
+    /// let page = elicit_url("Sign in.", "https://example.com/login/17");
+    /// let error = CallError::url_required("Sign in first.", [("e7b0", page)]);
+    /// ```
+    pub fn url_required<I: AsRef<str>>(text: impl fmt::Display, pages: impl IntoIterator<Item = (I, Page)>) -> Self {
+        let mut elicitations = Vec::new();
+        for (id, page) in pages {
+            if let Some(fault) = page.fault() {
+                return Self::hidden(fault);
+            }
+            let (message, url) = page.parts();
+            elicitations.push(json!({"mode": "url", "message": message, "url": url, "elicitationId": id.as_ref()}));
+        }
+        if elicitations.is_empty() {
+            return Self::hidden("ELIC-7: an error that asks for pages names at least one");
+        }
+        let data = json!({"elicitations": elicitations}).to_string();
+        Self::fault(Fault::new(Code::URL_REQUIRED, text.to_string()).with_data(data))
     }
 
     /// What is sent, or how else the run ends. The text of what is not sent goes to the log.

@@ -8,6 +8,8 @@ use std::task::{Context, Poll, Waker};
 
 use mcp_core::drive::Link;
 
+use crate::ask::Memory;
+
 /// Ready when the call has ended: answered, cancelled, or given up because its client or the server is gone.
 ///
 /// An asynchronous tool needs none of this for itself, as it is dropped where it waits. It is for what would live on: a
@@ -80,7 +82,11 @@ impl fmt::Debug for Cancelled {
 /// Wakers are woken and dropped without the lock. One may own its task, and so run anything: with the task may go another that
 /// waits here.
 #[derive(Debug, Default)]
-pub(crate) struct Signal(Mutex<Told>);
+pub(crate) struct Signal {
+    told: Mutex<Told>,
+    /// What the run knows of earlier ones, once it has looked. It is here as all clones of a call's [`Ctx`](crate::Ctx) share it.
+    memory: Mutex<Option<Box<Memory>>>,
+}
 
 #[derive(Debug)]
 enum Told {
@@ -101,6 +107,10 @@ impl Signal {
         if let Told::NotYet(waiting) = before {
             waiting.into_iter().flatten().for_each(Waker::wake);
         }
+    }
+
+    pub(crate) fn memory(&self) -> std::sync::MutexGuard<'_, Option<Box<Memory>>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn has_fired(&self) -> bool {
@@ -134,7 +144,7 @@ impl Signal {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Told> {
         // Nothing in here panics between two writes.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,6 +10,8 @@ use mcp_core::{Ability, Call, CallId, Caller, Kind, Level, Note, Peer, Time};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::ask::{self, Memory};
+use crate::call_error::CallError;
 use crate::cancel::{Cancelled, Signal};
 use crate::code::Entry;
 use crate::extract::{Log, Progress};
@@ -67,12 +69,34 @@ pub struct Ctx {
 
 impl Ctx {
     pub(crate) fn new(call: Call, link: Link, entry: &Arc<Entry>) -> Self {
-        let signal = entry.cancelling.then(Arc::default);
+        let signal = (entry.cancelling || call.resume.is_some()).then(Arc::default);
         Self { call, link, entry: Arc::clone(entry), signal }
     }
 
     pub(crate) const fn signal(&self) -> Option<&Arc<Signal>> {
         self.signal.as_ref()
+    }
+
+    pub(crate) fn asking(&self) -> &ask::Settings {
+        &self.entry.states.asking
+    }
+
+    /// Whether all that is taken of the call shares what the run knows of others.
+    pub(crate) const fn has_memory(&self) -> bool {
+        self.signal.is_some()
+    }
+
+    /// Looks at what the run knows of earlier ones.
+    pub(crate) fn with_memory<T>(
+        &self,
+        look: impl FnOnce(&mut Memory) -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        let read = || self.resume().map(|resume| Memory::read(&resume.state)).unwrap_or_default();
+        match &self.signal {
+            Some(signal) => look(signal.memory().get_or_insert_with(|| Box::new(read()))),
+            // The first run, of code that keeps nothing: all that is known comes from the client.
+            None => look(&mut read()),
+        }
     }
 
     /// Tells the client how far the work is.
@@ -88,7 +112,7 @@ impl Ctx {
         Log::new(self.link.clone())
     }
 
-    /// What an earlier run of this call asked the client, and what came back: see
+    /// What an earlier run of this call asked the client, and what came back, for code that asks with
     /// [`CallError::ask`](crate::CallError::ask). `None` in the first run.
     #[must_use]
     pub fn resume(&self) -> Option<&Resume> {

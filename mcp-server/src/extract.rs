@@ -10,6 +10,7 @@ use mcp_core::drive::Link;
 use mcp_core::{Caller, Level, Note};
 use serde::Serialize;
 
+use crate::ask;
 use crate::call_error::CallError;
 use crate::cancel::Cancelled;
 use crate::ctx::{self, Ctx};
@@ -98,7 +99,7 @@ impl Needs {
         self.logging = true;
     }
 
-    /// [`Ctx::cancelled`], which costs a call an allocation.
+    /// [`Ctx::cancelled`], [`Ctx::once`] and [`Ctx::keep`], which cost a call an allocation.
     pub const fn cancellation(&mut self) {
         self.cancelling = true;
     }
@@ -113,22 +114,25 @@ pub(crate) struct Wanted {
     name: &'static str,
 }
 
-/// The values that a server shares with its tools, one of a type.
+/// The values that a server shares with its tools, one of a type; and what it says of asking.
 #[derive(Clone, Default)]
-pub(crate) struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+pub(crate) struct States {
+    values: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    pub(crate) asking: ask::Settings,
+}
 
 impl States {
     /// False if there was one of the type: two of them would be told apart by nothing.
     pub(crate) fn put<T: Send + Sync + 'static>(&mut self, state: Arc<T>) -> bool {
-        self.0.insert(TypeId::of::<T>(), state).is_none()
+        self.values.insert(TypeId::of::<T>(), state).is_none()
     }
 
     /// What is wrong if a state is not there: a clause, and what to do.
     pub(crate) fn lacks(&self, wanted: &Wanted) -> Option<String> {
         let name = wanted.name;
-        if self.0.contains_key(&wanted.kind) {
+        if self.values.contains_key(&wanted.kind) {
             None
-        } else if self.0.contains_key(&wanted.shared) {
+        } else if self.values.contains_key(&wanted.shared) {
             Some(format!(
                 "it takes the state `{name}`, which the server was given as an `Arc`: give it with `.shared_state(..)`"
             ))
@@ -138,13 +142,13 @@ impl States {
     }
 
     pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        Arc::clone(self.0.get(&TypeId::of::<T>())?).downcast().ok()
+        Arc::clone(self.values.get(&TypeId::of::<T>())?).downcast().ok()
     }
 }
 
 impl fmt::Debug for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("States").field(&self.0.len()).finish()
+        f.debug_tuple("States").field(&self.values.len()).finish()
     }
 }
 

@@ -71,6 +71,7 @@
 
 mod answer;
 mod arguments;
+pub mod ask;
 mod call_error;
 mod cancel;
 mod check;

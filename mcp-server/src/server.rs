@@ -8,6 +8,7 @@ use mcp_core::catalog::Defect;
 use mcp_core::policy::{Policy, Seal};
 use mcp_core::{Endpoint, Revision};
 
+use crate::ask::{self, UsedStates};
 use crate::error::BuildError;
 use crate::extract::States;
 #[cfg(feature = "http")]
@@ -41,6 +42,7 @@ pub struct Server {
     logging: bool,
     coerce: bool,
     seal: Option<Arc<dyn Seal>>,
+    used: Option<Arc<dyn UsedStates>>,
     entries: Edit,
     offers: Offers,
     states: States,
@@ -62,6 +64,7 @@ impl Server {
             logging: false,
             coerce: false,
             seal: None,
+            used: None,
             entries: Edit::new(),
             offers: Offers::default(),
             states: States::default(),
@@ -134,9 +137,17 @@ impl Server {
 
     /// What seals state that travels through clients (MRTR-8). Default: [`Keys::random`], which is right for one process;
     /// servers that answer for one another need the same [`Keys`].
-    /// It is the state of a tool that [asks](crate::CallError::ask).
+    /// It is the state of code that [asks](crate::ask).
     pub fn seal(mut self, seal: impl Seal + 'static) -> Self {
         self.seal = Some(Arc::new(seal));
+        self
+    }
+
+    /// What remembers which states were used up, for code that lets each be used [once](crate::Ctx::one_time) (MRTR-10). Default:
+    /// [`RecentStates`](crate::ask::RecentStates), which is right for one process; servers that answer for one another need one
+    /// that they share.
+    pub fn used_states(mut self, states: impl UsedStates) -> Self {
+        self.used = Some(Arc::new(states));
         self
     }
 
@@ -245,6 +256,8 @@ impl Server {
                 None
             }
         });
+        let mut states = self.states;
+        states.asking = ask::Settings::new(&self.policy, self.used);
         let mut endpoint =
             Endpoint::builder(self.who).policy(self.policy).tools(true).logging(self.logging).sessions(self.sessions);
         endpoint = seal.into_iter().fold(endpoint, mcp_core::EndpointBuilder::seal);
@@ -264,7 +277,7 @@ impl Server {
         if offers.completions {
             endpoint = endpoint.completions();
         }
-        let states = Arc::new(self.states);
+        let states = Arc::new(states);
         let table = self.entries.build(&states, self.coerce, offers).map_err(|found| defects.extend(found));
         let endpoint = endpoint.build().map_err(|found| defects.extend(found));
         #[cfg(feature = "http")]
