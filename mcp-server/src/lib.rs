@@ -50,6 +50,8 @@
 //!   everything that is wrong at once.
 //! - [`State`] is shared by all calls; [`Ctx`] is all that is known of one; [`Caller`], [`Progress`], [`Log`] and [`Cancelled`] are
 //!   parts of it. [`Extract`] is for one of your own.
+//! - [`Ctx::ask`] asks the client while the call runs: a form, a page to open, its model, its folders. Code that asks runs more
+//!   than once: see [`ask`].
 //!
 //! # What it returns
 //!

@@ -17,13 +17,8 @@ use mcp_server::testing::{Builder, Client};
 use mcp_server::{Ability, App, Revision, Server, Tool, ToolFn};
 
 /// Everything that a client can declare.
-const ABLE: [Ability; 5] = [
-    Ability::ElicitationForm,
-    Ability::ElicitationUrl,
-    Ability::Sampling,
-    Ability::SamplingTools,
-    Ability::Roots,
-];
+const ABLE: [Ability; 5] =
+    [Ability::ElicitationForm, Ability::ElicitationUrl, Ability::Sampling, Ability::SamplingTools, Ability::Roots];
 
 /// The revisions that have forms.
 const ASKING: [Revision; 3] = [Revision::V2025_06_18, Revision::V2025_11_25, Revision::MODERN];

@@ -24,7 +24,6 @@ use crate::check::{Options, Rules};
 ///
 /// It cannot ask for what must not be asked in a form (ELIC-1): passwords, keys, tokens, payment data. For these send the person to
 /// a page of yours, with [`elicit_url`](super::elicit_url).
-#[must_use]
 pub fn elicit(message: impl Into<String>) -> Form {
     Form { message: message.into(), fields: Vec::new() }
 }
@@ -51,22 +50,32 @@ impl Form {
     /// Everything that is wrong with it, each with its field. Asking then fails in the same way: a test that builds the form finds
     /// it.
     pub fn schema(&self) -> Result<Value, String> {
-        let (mut properties, mut required, mut faults) = (Map::new(), Vec::new(), Vec::new());
-        for (name, field) in &self.fields {
-            if field.required {
-                required.push(Value::from(&**name));
-            }
+        let mut faults = Vec::new();
+        for (at, (name, field)) in self.fields.iter().enumerate() {
             faults.extend(flat::secret(name));
             faults.extend(field.kind.faults().map(|fault| format!("`{name}`: {fault}")));
-            if properties.insert(name.clone(), field.schema.clone().into()).is_some() {
+            if self.fields[..at].iter().any(|(other, _)| other == name) {
                 faults.push(format!("`{name}`: there are two fields of that name"));
             }
         }
-        let schema = flat::object(properties, required);
-        // Defaults are held against what they are the default of.
-        let compiled = Rules::compile(&schema, &[], Options::default()).err().unwrap_or_default();
-        faults.extend(compiled);
-        if faults.is_empty() { Ok(schema) } else { Err(faults.join("; ")) }
+        faults.extend(self.rules().err().unwrap_or_default());
+        if faults.is_empty() { Ok(self.object(|_| true)) } else { Err(faults.join("; ")) }
+    }
+
+    /// What an answer is held against; defaults are, too.
+    fn rules(&self) -> Result<Rules, Vec<String>> {
+        // A word of 2025-06-18 alone, and none of JSON Schema.
+        let schema = self.object(|key| key != "enumNames");
+        Rules::compile(&schema, &[], Options { whole: true, ..Options::default() })
+    }
+
+    fn object(&self, says: impl Fn(&str) -> bool) -> Value {
+        let said = |field: &Field| -> Value {
+            field.schema.iter().filter(|(key, _)| says(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+        };
+        let properties = self.fields.iter().map(|(name, field)| (name.clone(), said(field))).collect();
+        let required = self.fields.iter().filter(|(_, field)| field.required).map(|(name, _)| name.as_str().into());
+        flat::object(properties, required.collect())
     }
 }
 
@@ -80,11 +89,7 @@ impl Ask for Form {
     }
 
     fn read(&self, result: &[u8]) -> Said<FormValues> {
-        let schema = flat::object(
-            self.fields.iter().map(|(name, field)| (name.clone(), field.schema.clone().into())).collect(),
-            self.fields.iter().filter(|(_, field)| field.required).map(|(name, _)| name.as_str().into()).collect(),
-        );
-        let rules = match Rules::compile(&schema, &[], Options { whole: true, ..Options::default() }) {
+        let rules = match self.rules() {
             Ok(rules) => rules,
             Err(faults) => return Said::Wrong(faults.join("; ")),
         };
@@ -170,31 +175,26 @@ enum FieldKind {
 
 impl Field {
     /// A text.
-    #[must_use]
     pub fn text() -> TextField {
         TextField(Self::new("string", FieldKind::Text { format: None }))
     }
 
     /// A number.
-    #[must_use]
     pub fn number() -> NumberField {
         NumberField(Self::new("number", FieldKind::Other))
     }
 
     /// A whole number.
-    #[must_use]
     pub fn integer() -> IntegerField {
         IntegerField(Self::new("integer", FieldKind::Other))
     }
 
     /// True or false.
-    #[must_use]
     pub fn boolean() -> BooleanField {
         BooleanField(Self::new("boolean", FieldKind::Other))
     }
 
     /// One of these: values, or values with titles.
-    #[must_use]
     pub fn choice<C: Into<Choice>>(choices: impl IntoIterator<Item = C>) -> ChoiceField {
         let choices: Vec<Choice> = choices.into_iter().map(Into::into).collect();
         let mut field = Self::new("string", FieldKind::Other);
@@ -207,7 +207,6 @@ impl Field {
     }
 
     /// Any number of these. Clients have it from 2025-11-25 on; one of 2025-06-18 cannot be asked a form that has it.
-    #[must_use]
     pub fn choices<C: Into<Choice>>(choices: impl IntoIterator<Item = C>) -> ChoicesField {
         let choices: Vec<Choice> = choices.into_iter().map(Into::into).collect();
         let mut field = Self::new("array", FieldKind::Other);

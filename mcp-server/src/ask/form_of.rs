@@ -36,7 +36,6 @@ use crate::schema;
 /// ```
 ///
 /// A type that a form cannot ask for is found when it is first asked, or by [`FormOf::schema`] in a test.
-#[must_use]
 pub fn elicit_as<T: Arguments>(message: impl Into<String>) -> FormOf<T> {
     FormOf { message: message.into(), answer: PhantomData }
 }

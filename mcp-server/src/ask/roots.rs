@@ -10,7 +10,6 @@ use serde_json::Value;
 use super::{Ask, Said, sealed};
 
 /// Asks for the client's roots: the folders that it lets servers work in. Deprecated by 2026-07-28, which still has it.
-#[must_use]
 pub const fn roots() -> Roots {
     Roots(())
 }

@@ -27,7 +27,6 @@ use super::{Ask, Said, sealed};
 /// What it is asked comes from a server and what it answers from a model: a person at the client may read both, change them, and
 /// refuse, which is [`Asked::Declined`](super::Asked::Declined) (SAMP-5). On 2026-07-28 a refusal has no form, and is most likely an
 /// answer that never comes.
-#[must_use]
 pub fn sample(max_tokens: u32) -> Sample {
     Sample {
         max_tokens,

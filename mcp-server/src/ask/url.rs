@@ -21,7 +21,6 @@ use super::{Ask, Said, sealed};
 ///
 /// A URL that is none, that names a user, or whose scheme is not `https` is an error when it is asked; `http` is let through, with a
 /// warning to the log unless it is of this machine.
-#[must_use]
 pub fn elicit_url(message: impl Into<String>, url: impl Into<String>) -> Page {
     Page { message: message.into(), url: url.into() }
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_server::ask::{Asked, Field, FormValues, elicit, roots, sample};
-use mcp_server::testing::{Reply, block_on};
-use mcp_server::{CallError, Ctx, Revision, Server, Tool, json};
+use mcp_server::testing::{Client, Reply, block_on};
+use mcp_server::{CallError, Ctx, Policy, Revision, Server, Tool, json};
 
 use super::{ASKING, able, app};
 
@@ -29,7 +29,7 @@ fn names(ctx: Ctx) -> Result<String, CallError> {
 }
 
 #[test]
-fn the_same_line_asks_and_has_the_answer_in_every_revision_shim_5_mrtr_1_mrtr_5_mrtr_15_elic_5() {
+fn the_same_line_asks_and_has_the_answer_in_every_revision_shim_5_mrtr_5_mrtr_15_elic_3() {
     for revision in ASKING {
         let runs = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&runs);
@@ -80,7 +80,7 @@ fn a_client_that_cannot_be_asked_is_an_answer_at_once_mrtr_4_elic_2_shim_11() {
     ] {
         block_on(async {
             let never = |_: &str, _: &_| -> Reply { panic!("it must not be asked") };
-            let builder = mcp_server::testing::Client::builder(&app(names)).revision(revision);
+            let builder = Client::builder(app(names)).revision(revision);
             let mut client = builder.capabilities(capabilities.clone()).on_request(never).connect();
             client.call("ask", ()).await.assert_text(&said);
         });
@@ -91,7 +91,7 @@ fn a_client_that_cannot_be_asked_is_an_answer_at_once_mrtr_4_elic_2_shim_11() {
 fn an_empty_elicitation_capability_means_forms_in_both_eras_shim_11_elic_2() {
     for revision in [Revision::V2025_11_25, Revision::MODERN] {
         block_on(async {
-            let mut client = mcp_server::testing::Client::builder(&app(names))
+            let mut client = Client::builder(app(names))
                 .revision(revision)
                 .capabilities(json!({"elicitation": {}}))
                 .on_request(|_, _| json!({"action": "accept", "content": {"name": "Ada"}}))
@@ -109,10 +109,12 @@ fn a_required_answer_names_the_capability_that_is_missing_ver_6_shim_4_mrtr_4() 
     });
     block_on(async {
         let client = |revision| {
-            mcp_server::testing::Client::builder(&app).revision(revision).capabilities(json!({"elicitation": {"url": {}}})).connect()
+            Client::builder(&app).revision(revision).capabilities(json!({"elicitation": {"url": {}}})).connect()
         };
         let answer = client(Revision::MODERN).call("ask", ()).await;
-        answer.assert_fault(-32021).assert_at("/error/data", json!({"requiredCapabilities": {"elicitation": {"form": {}}}}));
+        answer
+            .assert_fault(-32021)
+            .assert_at("/error/data", json!({"requiredCapabilities": {"elicitation": {"form": {}}}}));
         for legacy in [Revision::V2025_11_25, Revision::V2025_06_18] {
             let answer = client(legacy).call("ask", ()).await;
             answer.assert_error_contains("Missing required client capability");
@@ -148,7 +150,9 @@ fn answers_of_earlier_rounds_are_there_in_later_ones_mrtr_11() {
     let app = app(|ctx: Ctx| {
         let name = ctx.ask("name", elicit("Who?").field("name", Field::text().required()))?.required()?;
         let name = name.text("name").unwrap_or_default().to_owned();
-        let age = ctx.ask("age", elicit(format!("How old, {name}?")).field("age", Field::integer().required()))?.required()?;
+        let age = ctx
+            .ask("age", elicit(format!("How old, {name}?")).field("age", Field::integer().required()))?
+            .required()?;
         let sure = ctx.ask("sure", elicit("Sure?"))?;
         Ok::<_, CallError>(format!("{name}, {}, {}", age.integer("age").unwrap_or_default(), word(&sure)))
     });
@@ -173,7 +177,7 @@ fn answers_of_earlier_rounds_are_there_in_later_ones_mrtr_11() {
 }
 
 #[test]
-fn several_questions_are_asked_in_one_round_mrtr_3() {
+fn several_questions_are_asked_in_one_round_mrtr_2() {
     let app = app(|ctx: Ctx| {
         let (name, greeting, folders) = ctx.ask_all((
             ("user_name", elicit("Who?").field("name", Field::text().required())),
@@ -252,21 +256,20 @@ fn what_is_asked_again_after_its_answer_is_answered_at_once() {
 
 #[test]
 fn a_request_that_asks_without_end_is_given_up_samp_6_mrtr_12() {
-    let app = app(|ctx: Ctx| {
+    let mut policy = Policy::default();
+    policy.limits.rounds = 5;
+    let tool = Tool::new("ask").description("Asks.").run(|ctx: Ctx| {
         for round in 0_u64.. {
-            ctx.ask(&format!("q{round}"), elicit("And now?"))?.required()?;
+            ctx.ask(&format!("q{round}"), sample(1).user("And now?"))?.required()?;
         }
         Ok::<_, CallError>("never")
     });
-    for revision in [Revision::V2025_11_25, Revision::MODERN] {
+    let app = Server::new("asks", "1.0.0").policy(policy).tool(tool).build().unwrap();
+    for revision in Revision::ALL {
         block_on(async {
-            let mut client = able(&app, revision).on_request(|_, _| json!({"action": "accept"})).connect();
-            let answer = client.call("ask", ()).await;
-            match revision {
-                // The test client stops, too, at the same number.
-                Revision::MODERN => assert!(answer.fault() == Some(-32603) || answer.result().is_some_and(|r| r["resultType"] == "input_required")),
-                _ => drop(answer.assert_fault(-32603).assert_fault_contains("again and again")),
-            }
+            let says = json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Go on"}});
+            let mut client = able(&app, revision).on_request(move |_, _| says.clone()).connect();
+            client.call("ask", ()).await.assert_fault(-32603).assert_fault_contains("again and again");
         });
     }
 }
@@ -294,17 +297,21 @@ fn extractors_ask_as_well() {
 #[cfg(feature = "http")]
 #[tokio::test]
 async fn a_legacy_client_without_a_session_is_told_at_once_that_nobody_can_be_asked_case_97() {
-    use mcp_server::http::RequestHead;
-    let _ = std::any::type_name::<RequestHead>();
-    let app = Server::new("asks", "1.0.0").sessions(false).tool(Tool::new("ask").description("Asks.").run(names)).build().unwrap();
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask"}}).to_string();
-    let service = app.http_service();
-    let request = http::Request::post("/mcp")
+    use axum::body::{Body, to_bytes};
+    use axum::http::Request;
+
+    let ask = Tool::new("ask").description("Asks.").run(names);
+    let server = Server::new("asks", "1.0.0").sessions(false).tool(ask);
+    let service = server.build().expect("it can be built").http_service().expect("and served");
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask"}});
+    let request = Request::post("/mcp")
         .header("host", "localhost")
         .header("content-type", "application/json")
         .header("accept", "application/json, text/event-stream")
         .header("mcp-protocol-version", "2025-11-25")
-        .body(http_body_util::Full::new(bytes::Bytes::from(body)))
-        .unwrap();
-    let _ = (service, request);
+        .body(Body::from(body.to_string()))
+        .expect("a request");
+    let response = service.handle(request).await;
+    let body = to_bytes(Body::new(response.into_body()), 1 << 16).await.expect("it ends by itself");
+    assert!(String::from_utf8_lossy(&body).contains("unsupported"), "{body:?}");
 }
