@@ -20,7 +20,8 @@ use serde_json::json;
 pub fn proves(ids: &[&str]) {
     for id in ids {
         let (kind, number) = id.rsplit_once('-').unwrap_or_default();
-        let reads = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_uppercase()) && number.parse::<u16>().is_ok();
+        let reads =
+            !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_uppercase()) && number.parse::<u16>().is_ok();
         assert!(reads, "{id:?} is no id of a rule or case: they read like HTTP-41 or CASE-76");
     }
     static FILE: OnceLock<Option<Mutex<File>>> = OnceLock::new();
