@@ -1,20 +1,25 @@
 //! Holds every message of a transcript against the JSON Schema of its revision.
 //!
 //! ```text
-//! schema-check TRANSCRIPT SCHEMAS
+//! schema-check [--whole] TRANSCRIPT SCHEMAS
 //! ```
 //!
 //! `TRANSCRIPT` is the folder that the tests were given as `MCP_TRANSCRIPT`; `SCHEMAS` holds `2024-11-05.json` and so on. A
 //! message is checked as what it is: a notification or request by its method, an error by its code, a result by the method
-//! that it answers. It prints a table of what was checked, then `N passed, N failed`.
+//! that it answers. A message that its revision does not have is a failure. It prints a table of what was checked, then
+//! `N passed, N failed`; with `--whole`, nothing may be missing in the table.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod matrix;
+
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::ExitCode;
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
+
+use crate::matrix::Matrix;
 
 const NEWEST: &str = "2026-07-28";
 /// The first revision whose schema allows an error without an id; older ones cannot say "unreadable" at all (A17).
@@ -55,22 +60,26 @@ const RESULTS: &[(&str, &str)] = &[
     ("subscriptions/listen", "SubscriptionsListenResult"),
 ];
 
-/// Errors that the newest revision describes one by one.
-const ERRORS: &[(i64, &str)] = &[
-    (-32020, "HeaderMismatchError"),
-    (-32021, "MissingRequiredClientCapabilityError"),
-    (-32022, "UnsupportedProtocolVersionError"),
+/// Errors that a revision describes whole.
+const ERRORS: &[(i64, &str, &str)] = &[
+    (-32020, NEWEST, "HeaderMismatchError"),
+    (-32021, NEWEST, "MissingRequiredClientCapabilityError"),
+    (-32022, NEWEST, "UnsupportedProtocolVersionError"),
+    (-32042, "2025-11-25", "URLElicitationRequiredError"),
 ];
 
 fn main() -> ExitCode {
-    let folders: Vec<String> = std::env::args().skip(1).collect();
-    let [transcript, schemas] = folders.as_slice() else {
-        eprintln!("usage: schema-check TRANSCRIPT SCHEMAS");
+    let (flags, folders): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|word| word.starts_with("--"));
+    let ([transcript, schemas], [] | ["--whole"]) =
+        (folders.as_slice(), &*flags.iter().map(|flag| &**flag).collect::<Vec<_>>())
+    else {
+        eprintln!("usage: schema-check [--whole] TRANSCRIPT SCHEMAS");
         return ExitCode::from(2);
     };
     match run(Path::new(transcript), Path::new(schemas)) {
-        Ok(report) => {
-            report.print();
+        Ok(mut report) => {
+            report.print(!flags.is_empty());
             if report.failed == 0 && report.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(why) => {
@@ -134,8 +143,7 @@ fn compile(schema: &Value, name: &str) -> Result<Option<Validator>, String> {
 struct Report {
     passed: usize,
     failed: usize,
-    /// What was checked, by revision.
-    seen: BTreeMap<String, BTreeMap<String, usize>>,
+    matrix: Matrix,
     complaints: BTreeSet<String>,
 }
 
@@ -143,18 +151,12 @@ impl Report {
     fn check(&mut self, entry: &Value, schemas: &mut Schemas) -> Result<(), String> {
         let message = &entry["message"];
         let revision = entry["revision"].as_str().unwrap_or(NEWEST);
+        let mut complaints: Vec<String> =
+            self.matrix.count(revision, entry["answers"].as_str(), message).err().into_iter().collect();
         let lacks_id = message.get("error").is_some() && message.get("id").is_none();
         let revision = if lacks_id && revision < ID_OPTIONAL { ID_OPTIONAL } else { revision };
         let mut checks = vec![("JSONRPCMessage".to_owned(), message)];
-        let what = match classify(message, entry["answers"].as_str(), revision) {
-            Ok((name, part)) => {
-                checks.push((name.clone(), part));
-                name
-            }
-            Err(what) => what,
-        };
-        *self.seen.entry(what).or_default().entry(revision.to_owned()).or_default() += 1;
-        let mut complaints = Vec::new();
+        checks.extend(classify(message, entry["answers"].as_str(), revision));
         for (name, part) in checks {
             match schemas.definition(revision, &name)? {
                 None => complaints.push(format!("{revision} has no {name}")),
@@ -172,38 +174,40 @@ impl Report {
         Ok(())
     }
 
-    fn print(&self) {
-        println!("{:<42} messages by revision", "checked against the schema");
-        for (what, revisions) in &self.seen {
-            let counts: Vec<String> =
-                revisions.iter().map(|(revision, count)| format!("{revision}: {count}")).collect();
-            println!("{what:<42} {}", counts.join(", "));
-        }
+    /// Prints everything; what is missing counts as failed if the table is to be whole.
+    fn print(&mut self, whole: bool) {
+        self.matrix.print();
         for complaint in self.complaints.iter().take(20) {
             println!("FAILED {complaint}");
+        }
+        let empty = self.matrix.empty();
+        if empty > 0 {
+            println!("nothing was checked of {empty} cells");
+        }
+        if whole {
+            self.failed += empty;
         }
         println!("{} passed, {} failed", self.passed, self.failed);
     }
 }
 
-/// The definition that describes a message, and the part that it describes; else what to call the message.
-fn classify<'a>(message: &'a Value, answers: Option<&str>, revision: &str) -> Result<(String, &'a Value), String> {
+/// The definition that describes a message, and the part that it describes. Results of extensions have none.
+fn classify<'a>(message: &'a Value, answers: Option<&str>, revision: &str) -> Option<(String, &'a Value)> {
     let find = |table: &[(&str, &str)], key: &str| {
         table.iter().find(|(method, _)| *method == key).map(|(_, name)| (*name).to_owned())
     };
     if let Some(method) = message["method"].as_str() {
-        return find(NAMES, method).map(|name| (name, message)).ok_or_else(|| format!("other: {method}"));
+        return find(NAMES, method).map(|name| (name, message));
     }
     if message.get("error").is_some() {
         let code = message["error"]["code"].as_i64().unwrap_or(0);
-        let known = ERRORS.iter().find(|(number, _)| *number == code && revision == NEWEST);
+        let known = ERRORS.iter().find(|(number, since, _)| (*number, *since) == (code, revision));
         let generic = if revision < ID_OPTIONAL { "JSONRPCError" } else { "JSONRPCErrorResponse" };
-        return Ok((known.map_or(generic, |(_, name)| name).to_owned(), message));
+        return Some((known.map_or(generic, |(_, _, name)| name).to_owned(), message));
     }
     let result = &message["result"];
     if result["resultType"] == "input_required" {
-        return Ok(("InputRequiredResult".to_owned(), result));
+        return Some(("InputRequiredResult".to_owned(), result));
     }
-    let method = answers.unwrap_or_default();
-    find(RESULTS, method).map(|name| (name, result)).ok_or_else(|| format!("other: result of {method}"))
+    find(RESULTS, answers.unwrap_or_default()).map(|name| (name, result))
 }

@@ -155,7 +155,6 @@ impl<M: Machine> Script<M> {
 
     /// Sends a message with those headers.
     pub fn send_with(&mut self, message: &Value, headers: &[(String, String)]) -> Sent {
-        self.remember(message);
         let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         let head = Head::read(headers);
         self.send_bytes(message.to_string().into(), Some(&head))
@@ -164,6 +163,9 @@ impl<M: Machine> Script<M> {
     /// Sends a body that may be no message.
     pub fn send_bytes(&mut self, body: Bytes, head: Option<&Head<'_>>) -> Sent {
         self.expected = None;
+        if let Ok(message) = serde_json::from_slice(&body) {
+            self.remember(&message);
+        }
         let (caller, view) = (self.caller.clone(), self.view.clone());
         match wire::read(body, &self.limits) {
             Ok(message) => self.machine.handle(self.now, Input::Message { message, head, from: &caller, view: &view }),
@@ -336,7 +338,7 @@ impl<M: Machine> Script<M> {
         }
     }
 
-    pub(crate) fn remember(&mut self, message: &Value) {
+    fn remember(&mut self, message: &Value) {
         for message in message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice) {
             let meta = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
             let legacy = self.legacy.unwrap_or(Revision::NEWEST_LEGACY);

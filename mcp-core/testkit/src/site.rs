@@ -84,7 +84,7 @@ impl Site {
             Ok(message) => message,
             Err(unread) => {
                 let (reply, body) = route::unread(&unread);
-                return whole(reply, &body);
+                return whole(reply, &body, self.spoken(&head));
             }
         };
         match route::post(&self.endpoint, &message, &head) {
@@ -112,7 +112,7 @@ impl Site {
                 let mut script = self.script(machine, revision);
                 self.run(&mut script, body, &head)
             }
-            Route::Reply(reply, body) => whole(reply, &body),
+            Route::Reply(reply, body) => whole(reply, &body, self.spoken(&head)),
         }
     }
 
@@ -148,7 +148,7 @@ impl Site {
                 (script.now, script.caller) = (now, caller);
                 script.attach(headers).1
             }
-            Route::Reply(reply, body) => whole(reply, &body),
+            Route::Reply(reply, body) => whole(reply, &body, self.spoken(&head)),
             other => panic!("a GET has no such route: {other:?}"),
         }
     }
@@ -162,11 +162,11 @@ impl Site {
                     script.now = self.now;
                     script.close(Close::Peer);
                     self.sessions.remove(&id);
-                    whole(Reply::DELETED, b"")
+                    whole(Reply::DELETED, b"", Revision::NEWEST_LEGACY)
                 }
                 _ => gone(None),
             },
-            Route::Reply(reply, body) => whole(reply, &body),
+            Route::Reply(reply, body) => whole(reply, &body, self.spoken(&head)),
             other => panic!("a DELETE has no such route: {other:?}"),
         }
     }
@@ -182,9 +182,6 @@ impl Site {
     }
 
     fn run<M: mcp_core::Machine>(&self, script: &mut Script<M>, body: Bytes, head: &Head<'_>) -> Sent {
-        if let Ok(message) = serde_json::from_slice::<Value>(&body) {
-            script.remember(&message);
-        }
         let mut sent = script.send_bytes(body, Some(head));
         let stream = script.expected().unwrap_or(StreamId::ONLY);
         if let Some(answer) = self.answer {
@@ -198,6 +195,12 @@ impl Site {
             (sent.reply, sent.ended) = (rest.reply, rest.ended);
         }
         sent
+    }
+
+    /// The revision that a request without a machine is of: what its header says, as far as that is served.
+    fn spoken(&self, head: &Head<'_>) -> Revision {
+        let said = head.version.as_str().and_then(Revision::parse).filter(|said| self.endpoint.serves(*said));
+        said.unwrap_or(if self.endpoint.legacy() { Revision::NEWEST_LEGACY } else { Revision::MODERN })
     }
 
     fn script<M: mcp_core::Machine>(&self, machine: M, revision: Revision) -> Script<M> {
@@ -228,15 +231,18 @@ pub fn done(call: &Call) -> Outcome {
 
 fn gone(message: Option<&Message>) -> Sent {
     let (reply, body) = route::unknown_session(message);
-    whole(reply, &body)
+    whole(reply, &body, Revision::NEWEST_LEGACY)
 }
 
-/// An answer that is known whole; it is an error, and those look the same in all revisions that leave out ids.
-fn whole(reply: Reply, body: &[u8]) -> Sent {
+/// An answer that is known whole, before there is a machine that speaks a revision.
+fn whole(reply: Reply, body: &[u8], revision: Revision) -> Sent {
     let text = String::from_utf8(body.to_vec()).expect("everything that is sent is UTF-8");
     let messages = script::messages(Some(reply), &text);
     for message in &messages {
-        crate::transcript::write(Revision::NEWEST_LEGACY.as_str(), None, message);
+        if revision == Revision::MODERN {
+            crate::types::check(None, message);
+        }
+        crate::transcript::write(revision.as_str(), None, message);
     }
     Sent { reply: Some(reply), text, messages, ended: true }
 }

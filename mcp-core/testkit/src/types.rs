@@ -22,6 +22,12 @@ pub fn check(answers: Option<&str>, message: &Value) {
         Some("notifications/message") => read::<theirs::LoggingMessageNotification>(&message),
         Some("notifications/cancelled") => read::<theirs::CancelledNotification>(&message),
         Some("notifications/tools/list_changed") => read::<theirs::ToolListChangedNotification>(&message),
+        Some("notifications/prompts/list_changed") => read::<theirs::PromptListChangedNotification>(&message),
+        Some("notifications/resources/list_changed") => read::<theirs::ResourceListChangedNotification>(&message),
+        Some("notifications/resources/updated") => read::<theirs::ResourceUpdatedNotification>(&message),
+        Some("notifications/subscriptions/acknowledged") => {
+            read::<theirs::SubscriptionsAcknowledgedNotification>(&message)
+        }
         Some(method) => Err(format!("a server sends no {method}")),
         None if message.get("error").is_some() => error(&message),
         None => read::<theirs::JsonrpcResultResponse>(&message).and_then(|()| result(answers, &message["result"])),
@@ -37,6 +43,9 @@ fn error(message: &Value) -> Result<(), String> {
         Some(-32020) => read::<theirs::HeaderMismatchError>(message),
         Some(-32021) => read::<theirs::MissingRequiredClientCapabilityError>(message),
         Some(-32022) => read::<theirs::UnsupportedProtocolVersionError>(message),
+        Some(-32700 | -32603..=-32600) => Ok(()),
+        // ERR-1: of the codes that are reserved, only those; ERR-2: none of an older revision.
+        Some(code @ -32768..=-32000) => Err(format!("no error of this revision has the code {code}")),
         _ => Ok(()),
     }
 }
@@ -49,12 +58,13 @@ fn result(answers: Option<&str>, result: &Value) -> Result<(), String> {
         Some("server/discover") => read::<theirs::DiscoverResult>(result),
         Some("tools/list") => read::<theirs::ListToolsResult>(result),
         Some("tools/call") => read::<theirs::CallToolResult>(result),
+        Some("prompts/list") => read::<theirs::ListPromptsResult>(result),
+        Some("prompts/get") => read::<theirs::GetPromptResult>(result),
         Some("resources/list") => read::<theirs::ListResourcesResult>(result),
         Some("resources/templates/list") => read::<theirs::ListResourceTemplatesResult>(result),
         Some("resources/read") => read::<theirs::ReadResourceResult>(result),
-        Some("prompts/list") => read::<theirs::ListPromptsResult>(result),
-        Some("prompts/get") => read::<theirs::GetPromptResult>(result),
         Some("completion/complete") => read::<theirs::CompleteResult>(result),
+        Some("subscriptions/listen") => read::<theirs::SubscriptionsListenResult>(result),
         // An extension's result is its own affair, as far as it has a type.
         _ => read::<theirs::Result>(result),
     }
