@@ -1,5 +1,5 @@
 //! Whatever template and URI arrive,
-//! 1. neither does harm, and a match takes no more steps than their lengths allow;
+//! 1. neither does harm;
 //! 2. the values of a match are the template's variables, in its order, without a segment `..` or a NUL;
 //! 3. a match makes a URI that is matched alike.
 //!

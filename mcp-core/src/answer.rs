@@ -1,4 +1,7 @@
 //! What a call answers, in one neutral model; `wire::write` encodes it for the revision of the request.
+//!
+//! Any `_meta` in it is JSON text of an object. Keys that [`meta_key`](crate::catalog::meta_key) refuses are not sent, and
+//! [told](crate::Event::MetaDropped) (BASE-21).
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;

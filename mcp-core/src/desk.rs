@@ -78,10 +78,13 @@ impl Desk {
     }
 
     /// Ends a run. A ticket that is too late is an event, not an error (ARCHITECTURE, rule 4).
-    pub(crate) fn done(&mut self, ticket: &Ticket, outcome: Outcome) {
+    pub(crate) fn done(&mut self, ticket: &Ticket, mut outcome: Outcome) {
         let Some(index) = self.calls.redeem(ticket) else { return self.outputs.event(Event::Late(ticket.call)) };
         let now = self.clock.now();
         let Some(slot) = self.calls.get_mut(index) else { return };
+        if let Some(event) = settle::sift(slot, &mut outcome, &self.endpoint) {
+            self.outputs.event(event);
+        }
         match settle::settle(slot, outcome, now, &self.endpoint) {
             Settled::Answered(response, status) => self.finish(index, response, status),
             Settled::Again(resume) => self.run(index, Some(resume)),

@@ -11,6 +11,7 @@ use crate::peer::{Era, Revision};
 use crate::wire::write;
 
 pub(crate) mod json;
+pub(crate) mod sift;
 #[cfg(test)]
 mod tests;
 

@@ -13,7 +13,7 @@ use crate::encode::json::{self, Object};
 use crate::encode::{self, SERVER_INFO};
 use crate::fault::{Code, Fault, reflect};
 use crate::machine::Change;
-use crate::peer::{Era, Revision};
+use crate::peer::{Era, Peer, Revision};
 use crate::policy::{Limits, Policy, Seal, Timing};
 use crate::wire::write;
 
@@ -310,12 +310,7 @@ impl EndpointBuilder {
             }
             object.close();
         }
-        let declared = |extension: &&ExtensionDecl| match revision {
-            Revision::V2026_07_28 => true,
-            Revision::V2025_11_25 => extension.legacy,
-            _ => false,
-        };
-        let mut extensions = self.extensions.iter().filter(declared).peekable();
+        let mut extensions = self.extensions.iter().filter(|extension| extension.is_declared(revision)).peekable();
         if extensions.peek().is_some() {
             let mut object = Object::open(object.key("extensions"));
             extensions.for_each(|extension| object.json(&extension.id, &extension.settings));
@@ -326,10 +321,29 @@ impl EndpointBuilder {
 }
 
 impl ExtensionDecl {
+    /// Whether clients of that revision are told of it (SHIM-12).
+    fn is_declared(&self, revision: Revision) -> bool {
+        match revision {
+            Revision::V2026_07_28 => true,
+            Revision::V2025_11_25 => self.legacy,
+            _ => false,
+        }
+    }
+
+    /// Whether both sides have declared it (EXT-2).
+    #[must_use]
+    pub fn is_active(&self, peer: &Peer) -> bool {
+        self.is_declared(peer.revision) && peer.capabilities.extension(&self.id).is_some()
+    }
+
     fn check(&self, before: &[Self], defects: &mut Vec<Defect>) {
         let entry = reflect(&self.id);
         if let Err(why) = extension_id(&self.id) {
             defects.push(Defect::new(&entry, "EXT-1", why));
+        }
+        if self.legacy && &*self.id == TASKS {
+            let why = "must not be declared in legacy sessions: 2025-11-25 has tasks of its own";
+            defects.push(Defect::new(&entry, "SHIM-12", why));
         }
         if before.iter().any(|other| other.id == self.id) {
             defects.push(Defect::new(&entry, "EXT-1", "declared twice: declare it once, with all its methods"));
@@ -468,6 +482,12 @@ impl Endpoint {
         self.logging
     }
 
+    /// The extension of that id, if it is declared.
+    #[must_use]
+    pub fn extension(&self, id: &str) -> Option<&ExtensionDecl> {
+        self.extensions.iter().find(|extension| &*extension.id == id)
+    }
+
     /// The extension whose method that is.
     #[must_use]
     pub fn extension_of(&self, method: &str) -> Option<&ExtensionDecl> {
@@ -564,6 +584,9 @@ const LEGACY: usize = Revision::NEWEST_LEGACY as usize + 1;
 
 /// Characters of a refused version that are echoed as they came. A version has ten.
 const MAX_ECHO: usize = 64;
+
+/// The tasks of 2026-07-28 (SHIM-10).
+const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// Methods that no extension may take (21.1). Those of `tasks/` are an extension's.
 const CORE_METHODS: [&str; 16] = [

@@ -115,12 +115,15 @@ impl Exchange {
         self.outputs.push(Output::Call(ticket, call));
     }
 
-    fn done(&mut self, ticket: &Ticket, outcome: Outcome) {
+    fn done(&mut self, ticket: &Ticket, mut outcome: Outcome) {
         let current = matches!(&self.phase, Phase::Running(slot) if slot.call == ticket.call);
         if ticket.machine != self.machine || !current {
             return self.outputs.event(Event::Late(ticket.call));
         }
         let Phase::Running(mut slot) = core::mem::replace(&mut self.phase, Phase::Closed) else { return };
+        if let Some(event) = settle::sift(&slot, &mut outcome, &self.endpoint) {
+            self.outputs.event(event);
+        }
         match settle::settle(&mut slot, outcome, self.clock.now(), &self.endpoint) {
             Settled::Answered(response, status) => self.finish(response, status),
             Settled::Again(resume) => self.run(slot, Some(resume)),

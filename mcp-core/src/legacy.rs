@@ -120,7 +120,7 @@ pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id) -> Result<Ste
         (method, Phase::Ready(ready)) => match (Method::of(method, endpoint), endpoint.extension_of(method)) {
             (Some(method), _) => run(court, method, ready, id),
             // SHIM-12, EXT-2: an extension answers whom it was declared to, by whom it was declared.
-            (None, Some(extension)) if ready.peer.capabilities.extension(&extension.id).is_some() => {
+            (None, Some(extension)) if extension.is_active(&ready.peer) => {
                 let kind = Kind::Extension { method: method.into(), params: modern::kept(&message.params_bytes()) };
                 Ok(Step::Run(admission(court, ready, id, kind)?))
             }

@@ -148,6 +148,7 @@ mod stream;
 mod streams;
 mod time;
 mod timers;
+pub mod trace;
 pub mod uri_template;
 pub mod wire;
 

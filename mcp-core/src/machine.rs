@@ -470,6 +470,9 @@ pub enum Event {
     Late(CallId),
     /// A call ran longer than it may and was answered for.
     TimedOut(CallId),
+    /// Keys of `_meta` in a call's answer were not sent: they are the protocol's, or malformed, or of an extension that is not
+    /// active (BASE-21, EXT-4).
+    MetaDropped(CallId, Vec<Box<str>>),
     /// The session ended.
     Ended(Close),
     /// The session was idle for too long.

@@ -10,9 +10,10 @@ use crate::answer::{Answer, Completion, ToolAnswer};
 use crate::ask;
 use crate::calls::Slot;
 use crate::encode;
+use crate::encode::sift;
 use crate::endpoint::Endpoint;
 use crate::fault::{Code, Fault};
-use crate::machine::{Change, Kind, Note, Outcome};
+use crate::machine::{Change, Event, Kind, Note, Outcome};
 use crate::peer::{Ability, Era, Revision};
 use crate::question::{Question, Resume};
 use crate::time::Time;
@@ -46,6 +47,13 @@ pub(crate) fn settle(slot: &mut Slot, outcome: Outcome, now: Time, endpoint: &En
             },
         },
     }
+}
+
+/// Takes out of an outcome what may not be sent (BASE-21), and says so.
+pub(crate) fn sift(slot: &Slot, outcome: &mut Outcome, endpoint: &Endpoint) -> Option<Event> {
+    let Outcome::Complete(answer) = outcome else { return None };
+    let keys = sift::sift(answer, &slot.peer, endpoint);
+    (!keys.is_empty()).then(|| Event::MetaDropped(slot.call, keys))
 }
 
 /// A whole error response.
@@ -153,6 +161,7 @@ fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>
         (Answer::Prompt(answer), Kind::Prompt { .. }) => encode::prompt_result(&mut out, revision, answer, endpoint),
         (Answer::Complete(answer), Kind::Complete { .. }) => encode::completion(&mut out, revision, answer, endpoint),
         (Answer::Extension(members), Kind::Extension { .. }) => {
+            sift::check_extension(members)?;
             encode::extension_result(&mut out, revision, members, endpoint);
         }
         _ => return Err(Fault::internal("The answer does not fit the request")),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mcp_core::drive::Link;
 use mcp_core::question::Resume;
+use mcp_core::trace::TraceContext;
 use mcp_core::{Ability, Call, CallId, Caller, Kind, Level, Note, Peer, Time};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -203,6 +204,12 @@ impl Ctx {
     #[must_use]
     pub const fn meta(&self) -> &Bytes {
         &self.call.meta
+    }
+
+    /// The request's trace context, for telemetry; empty where the client sent none that is valid (BASE-23).
+    #[must_use]
+    pub fn trace(&self) -> TraceContext {
+        TraceContext::read(&self.call.meta)
     }
 
     /// The arguments of a tool or prompt as they were sent: JSON text of an object.

@@ -131,11 +131,13 @@ pub use texts::FromTexts;
 pub use tool::Tool;
 
 pub use mcp_core::answer::{
-    Annotations, Completion, Content, Contents, Icon, Link, PromptAnswer, PromptMessage, ResourceAnswer, Role, Theme, ToolAnswer,
+    Annotations, Completion, Content, Contents, Icon, Link, PromptAnswer, PromptMessage, ResourceAnswer, Role, Theme,
+    ToolAnswer,
 };
 pub use mcp_core::catalog::Defect;
 pub use mcp_core::policy::{Limits, Policy, Seal, Timing};
 pub use mcp_core::question;
+pub use mcp_core::trace::TraceContext;
 pub use mcp_core::{Ability, Caller, Code, Fault, Level, Peer, Revision, Span};
 #[doc = include_str!("docs/arguments.md")]
 pub use mcp_server_macros::Arguments;

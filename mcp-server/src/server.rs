@@ -11,9 +11,9 @@ use mcp_core::{Endpoint, Revision};
 use crate::ask::{self, UsedStates};
 use crate::error::BuildError;
 use crate::extract::States;
+use crate::facts::Facts;
 #[cfg(feature = "http")]
 use crate::http::Http;
-use crate::facts::Facts;
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::{IntoTool, IntoTools};
 use crate::seal::Keys;

@@ -49,6 +49,11 @@ impl App {
 fn log(event: Event) {
     match event {
         Event::TimedOut(call) => tracing::warn!(?call, "a call ran for too long"),
+        Event::MetaDropped(call, keys) => tracing::warn!(
+            ?call,
+            ?keys,
+            "keys of `_meta` were left out of an answer: use a prefix of a domain of your own, such as `com.example/`"
+        ),
         event => tracing::debug!(?event, "stdio"),
     }
 }

@@ -90,6 +90,11 @@ pub(crate) fn log(event: &Event) {
     match event {
         Event::LogsDropped(all) => tracing::warn!(all, "log messages for a client were dropped: it reads too slowly"),
         Event::TimedOut(call) => tracing::warn!(call = call.0, "a call ran for longer than it may and was given up"),
+        Event::MetaDropped(call, keys) => tracing::warn!(
+            call = call.0,
+            ?keys,
+            "keys of `_meta` were left out of an answer: use a prefix of a domain of your own, such as `com.example/`"
+        ),
         Event::Opened(revision) => tracing::debug!(%revision, "a session was opened"),
         Event::Refused(fault) => tracing::debug!(%fault, "a request was refused"),
         Event::Expired => tracing::debug!("a session was idle for too long and has ended"),
