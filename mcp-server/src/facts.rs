@@ -160,8 +160,12 @@ impl Workshop<'_> {
     fn check_needed(&mut self, key: &str, needed: Option<&str>, terms: &Terms<'_>) {
         let (Some(needed), Some(names)) = (needed, &terms.names) else { return };
         if !names.contains(&needed) {
-            let message =
-                format!("its code needs `{}`, which is none of its {}: it has {}", reflect(needed), terms.texts, listed(names));
+            let message = format!(
+                "its code needs `{}`, which is none of its {}: it has {}",
+                reflect(needed),
+                terms.texts,
+                listed(names)
+            );
             self.add(key, terms.texts_rule, message);
         } else if terms.optional.contains(&needed) {
             let message = format!(

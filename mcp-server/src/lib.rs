@@ -128,7 +128,8 @@ pub use texts::FromTexts;
 pub use tool::Tool;
 
 pub use mcp_core::answer::{
-    Annotations, Completion, Content, Contents, Icon, Link, PromptAnswer, PromptMessage, ResourceAnswer, Role, Theme, ToolAnswer,
+    Annotations, Completion, Content, Contents, Icon, Link, PromptAnswer, PromptMessage, ResourceAnswer, Role, Theme,
+    ToolAnswer,
 };
 pub use mcp_core::catalog::Defect;
 pub use mcp_core::policy::{Limits, Policy, Seal, Timing};

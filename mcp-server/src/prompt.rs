@@ -159,7 +159,8 @@ impl Prompt {
             names: Some(names().collect()),
             optional: arguments.iter().filter(|argument| !argument.required).map(|argument| &*argument.name).collect(),
         };
-        let work = Work::Prompt { description: facts.description.clone(), arguments: names().map(Into::into).collect() };
+        let work =
+            Work::Prompt { description: facts.description.clone(), arguments: names().map(Into::into).collect() };
         let parts = workshop.ready(&mut facts, &terms, work);
         let shown = told!(&mut facts, shown);
         Some((shown, parts?))

@@ -10,9 +10,9 @@ use mcp_core::{Endpoint, Revision};
 
 use crate::error::BuildError;
 use crate::extract::States;
+use crate::facts::Facts;
 #[cfg(feature = "http")]
 use crate::http::Http;
-use crate::facts::Facts;
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::{IntoTool, IntoTools};
 use crate::seal::Keys;

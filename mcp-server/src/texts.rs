@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use mcp_core::fault::{Fault, reflect};
 use mcp_core::Kind;
+use mcp_core::fault::{Fault, reflect};
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{
-    self, Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
-    Visitor,
+    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, Visitor,
 };
 
 use crate::call_error::CallError;
@@ -166,7 +165,12 @@ impl<'de> Deserializer<'de> for All<'_, 'de> {
         self.deserialize_seq(visitor)
     }
 
-    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &'static str, _: usize, visitor: V) -> Result<V::Value, Refused> {
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Refused> {
         self.deserialize_seq(visitor)
     }
 
@@ -462,7 +466,15 @@ mod tests {
             ("maybe", "-1"),
             ("unknown", "x"),
         ];
-        let all = All { text: "7".into(), count: 42, ratio: 0.5, sure: true, color: Color::Blue, maybe: Some(-1), other: None };
+        let all = All {
+            text: "7".into(),
+            count: 42,
+            ratio: 0.5,
+            sure: true,
+            color: Color::Blue,
+            maybe: Some(-1),
+            other: None,
+        };
         assert_eq!(read(&texts), Ok(all));
         assert_eq!(read(&[("a", "1"), ("b", "x")]), Ok((1_u8, "x".to_owned())));
         assert_eq!(read(&[("a", "1")]), Ok(1_u64));
