@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 
 pub use self::forms::{CompleteFn, PromptFn, ResourceFn, TemplateFn};
 pub(crate) use self::subject::JSON;
-use self::subject::{OfTool, Subject};
+use self::subject::Subject;
 use crate::arguments::{self, Arguments, Given};
 use crate::call_error::CallError;
 use crate::cancel::AtEnd;

@@ -183,11 +183,11 @@ macro_rules! form {
     (@about $kind:ident $result:ty, [$($last:ident)?]) => {};
     (@needed $($last:ident)?) => {
         fn needed() -> Option<Box<str>> {
-            let needed = None;
-            $(let needed = texts::first_needed::<$last>();)?
-            needed
+            form!(@first $($last)?)
         }
     };
+    (@first) => { None };
+    (@first $last:ident) => { texts::first_needed::<$last>() };
     (@schema) => { schema::nothing() };
     (@schema $last:ident) => { $last::schema() };
     (@read $kind:ident $subject:ident $ctx:ident, $given:ident, $entry:ident, [$($extractor:ident)*], [$($last:ident)?]) => {

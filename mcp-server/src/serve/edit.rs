@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use mcp_core::Change;
 use mcp_core::catalog::{self, Catalog, Defect, Handle, View};
-use mcp_core::fault::reflect;
 
 use super::Offers;
 use super::table::{Slots, Table};

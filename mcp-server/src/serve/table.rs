@@ -3,9 +3,8 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use mcp_core::Kind;
 use mcp_core::catalog::{Handle, View};
-use mcp_core::machine::Completes;
+use mcp_core::{Completes, Kind};
 
 use crate::code::Entry;
 use crate::facts::Parts;
