@@ -212,10 +212,6 @@ impl Calls {
         self.slots.iter().flatten()
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
-        self.slots.iter_mut().flatten()
-    }
-
     pub(crate) const fn len(&self) -> usize {
         self.live
     }

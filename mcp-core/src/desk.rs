@@ -97,6 +97,7 @@ impl Desk {
         let Some(slot) = self.calls.running(call).and_then(|index| self.calls.get_mut(index)) else { return };
         let (stream, origin) = (slot.stream, slot.origin);
         let frame = match note {
+            Note::HangUp => return self.hang_up(stream),
             Note::Progress { .. } => settle::progress(slot, note).map(|json| (FrameKind::Progress(origin), json)),
             Note::Log { level, .. } => {
                 // LOG-3 on modern, LOG-2 on legacy; LOG-1 on both.
@@ -111,6 +112,13 @@ impl Desk {
         if let Some((kind, json)) = frame {
             self.push(stream, kind, json);
         }
+    }
+
+    /// A call wants its client to come back later (HTTP-30).
+    fn hang_up(&mut self, stream: StreamId) {
+        let Some(target) = self.streams.get_mut(stream) else { return };
+        let reply = target.hang_up();
+        self.said(stream, reply);
     }
 
     /// A notification of the client's, in either era (BASE-7).
@@ -204,6 +212,7 @@ impl Desk {
             Timer::Call(call) => self.call_timed_out(call),
             Timer::Question(call) => self.questions_timed_out(call),
             Timer::KeepAlive(stream) => self.keep_alive(stream),
+            Timer::Orphan(stream) => self.give_up(stream),
             Timer::Ping => return self.ping(),
             Timer::Opening | Timer::Hibernate | Timer::Idle => {}
         }
@@ -218,22 +227,32 @@ impl Desk {
     /// Forgets a stream, and a ping that it may not have carried.
     pub(crate) fn forget(&mut self, stream: StreamId) {
         self.timers.stop(Timer::KeepAlive(stream));
+        self.timers.stop(Timer::Orphan(stream));
         self.streams.remove(stream);
+        self.unping(stream);
+    }
+
+    /// Nobody reads a stream any more. Its calls go on (HTTP-28), but not for ever.
+    pub(crate) fn orphan(&mut self, stream: StreamId) {
+        self.timers.stop(Timer::KeepAlive(stream));
+        self.unping(stream);
+        if self.calls.iter().any(|slot| slot.stream == stream) {
+            let at = self.endpoint.timing().orphan.map(|span| self.clock.now().after(span));
+            self.timers.set(Timer::Orphan(stream), at);
+        }
+    }
+
+    /// A ping may not have been received that went out on this stream.
+    fn unping(&mut self, stream: StreamId) {
         if self.pinged.is_some_and(|(_, on)| on == stream) {
             self.pinged = None;
         }
     }
 
-    /// Nobody reads the stream of these calls any more. They go on (HTTP-28), but not for ever.
-    pub(crate) fn orphan(&mut self, stream: StreamId) {
-        let Some(span) = self.endpoint.timing().orphan else { return };
-        let until = self.clock.now().after(span);
-        let timers = &mut self.timers;
-        for slot in self.calls.iter_mut().filter(|slot| slot.stream == stream) {
-            let at = slot.deadline.map_or(until, |deadline| deadline.min(until));
-            slot.deadline = Some(at);
-            timers.set(Timer::Call(slot.call), at);
-        }
+    /// Ends the calls that have gone on without a reader for as long as they may.
+    fn give_up(&mut self, stream: StreamId) {
+        let calls: Vec<CallId> = self.calls.iter().filter(|slot| slot.stream == stream).map(|slot| slot.call).collect();
+        calls.into_iter().for_each(|call| self.call_timed_out(call));
     }
 
     /// Begins to ping, if that is wanted.
@@ -329,8 +348,11 @@ impl Desk {
         let Some(slot) = self.calls.get_mut(index) else { return };
         let before = slot.call;
         let carries = self.streams.get(slot.stream).is_some_and(Stream::carries_notes);
-        let call = slot.run(ticket.call, carries, resume);
+        let mut call = slot.run(ticket.call, carries, resume);
         let deadline = slot.deadline;
+        if let Some(orphan) = self.timers.at(Timer::Orphan(slot.stream)) {
+            call.deadline = Some(call.deadline.map_or(orphan, |at| at.min(orphan)));
+        }
         self.stop_timers(before);
         self.timers.set(Timer::Call(ticket.call), deadline);
         self.outputs.push(Output::Call(ticket, call));

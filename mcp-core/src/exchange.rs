@@ -148,7 +148,8 @@ impl Exchange {
             {
                 settle::log(note).map(|json| (FrameKind::Log, json))
             }
-            Note::Log { .. } => None,
+            // HTTP-47: nobody comes back to a modern stream.
+            Note::Log { .. } | Note::HangUp => None,
         };
         let Some((kind, json)) = frame else { return };
         let dropped = self.stream.outbox().dropped_logs();

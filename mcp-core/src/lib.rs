@@ -57,7 +57,8 @@
 //!                 }
 //!             },
 //!             Output::Closed => closed = true,
-//!             Output::Abandon(_) | Output::Expect(_) | Output::Open { .. } | Output::Hibernate | Output::Event(_) => {}
+//!             Output::Abandon(_) | Output::Hibernate | Output::Event(_) => {}
+//!             Output::Expect(_) | Output::Resume(_) | Output::Open { .. } => {} // of HTTP
 //!         }
 //!     }
 //!     Ok(closed)
@@ -124,6 +125,7 @@ mod desk;
 pub mod drive;
 mod encode;
 mod endpoint;
+mod event_log;
 mod exchange;
 pub mod fault;
 pub mod headers;
@@ -154,6 +156,7 @@ pub mod wire;
 
 pub use catalog::{Catalog, Handle, View};
 pub use endpoint::{Endpoint, EndpointBuilder, ExtensionDecl};
+pub use event_log::EventLog;
 pub use exchange::Exchange;
 pub use fault::{Code, Fault};
 pub use headers::Head;

@@ -31,7 +31,8 @@ pub trait Machine: sealed::Sealed {
     fn poll_output(&mut self) -> Option<Output>;
 
     /// Appends framed bytes of one stream to `buf` until it would hold more than `limit` bytes, at least one message. Call it
-    /// again while it says [`Pull::More`]. With a limit of 0 each pull gives one message: for a driver that keeps an event log.
+    /// again while it says [`Pull::More`]. With a limit of 0 each pull gives one message: for a driver that keeps an
+    /// [`EventLog`](crate::EventLog).
     fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull;
 
     /// When to send [`Input::Tick`] at the latest, and why. Early and extra ticks do no harm.
@@ -84,6 +85,14 @@ impl EventId {
         let id = Self { stream: StreamId(stream.parse().ok()?), number: number.parse().ok()? };
         // One spelling only: no signs, no leading zeros.
         (alloc::format!("{id}") == text).then_some(id)
+    }
+
+    /// The id of one event as a machine frames it; `None` for what has none, as a comment.
+    #[must_use]
+    pub fn of_event(framed: &[u8]) -> Option<Self> {
+        let rest = framed.strip_prefix(b"id: ")?;
+        let end = memchr::memchr(b'\n', rest)?;
+        Self::parse(core::str::from_utf8(&rest[..end]).ok()?)
     }
 }
 
@@ -142,7 +151,8 @@ pub enum Input<'a> {
         /// Who asks.
         from: &'a Caller,
     },
-    /// The reader of a stream has gone. On a modern stream this cancels its request; on a legacy one the work goes on.
+    /// The reader of a stream has gone. On a modern stream this cancels its request; on a legacy one the work goes on, and
+    /// what comes of it is said to be [ready](Output::Ready) for the event log, if the reader can come back.
     Detach {
         /// Which stream.
         stream: StreamId,
@@ -184,8 +194,17 @@ pub enum Output {
     Abandon(CallId),
     /// The [`Input::Message`] or [`Input::Attach`] just handled is answered on this stream: wait for its `Open`.
     /// Said by a [`Session`](crate::Session) once for each of them, before anything else about that stream.
+    ///
+    /// A stream that is [resumed](Output::Resume) is named again. Who read it until then has been succeeded: nothing more is
+    /// to be pulled for that reader, and its end is not to be told.
     Expect(StreamId),
-    /// The stream begins: status and shape, final, before its first byte.
+    /// The stream that was just named is read on after this event: send what the [`EventLog`](crate::EventLog) has of it, and
+    /// then what is pulled. If the log [cannot](crate::EventLog::can_resume), answer with
+    /// [`route::not_resumable`](crate::route::not_resumable) in place of it, and say [`Input::Detach`].
+    ///
+    /// Said by a [resumable](crate::Session::resumable) session only, after [`Output::Expect`] and before [`Output::Open`].
+    Resume(EventId),
+    /// The stream begins: status and shape, final, before its first byte. Said once, and again where it is resumed.
     Open {
         /// Which stream.
         stream: StreamId,
@@ -211,6 +230,9 @@ pub enum Pull {
     More,
     /// Nothing more for now; [`Output::Ready`] will tell.
     Wait,
+    /// The response ends after these bytes, the stream does not: its reader is to come back (HTTP-30). End the response, and
+    /// say [`Input::Detach`]. Said on streams of a [resumable](crate::Session::resumable) session only.
+    Pause,
     /// The stream ends after these bytes.
     End,
 }
@@ -368,6 +390,9 @@ pub enum Note {
         /// JSON text of any value.
         data: Box<str>,
     },
+    /// The response may end here and the client come back for the rest (HTTP-30): for a call that takes long. Nothing happens
+    /// where the client could not come back: without an event log, before 2025-11-25, and on modern requests and byte streams.
+    HangUp,
 }
 
 /// How serious a log message is (LOG-1), lowest first.

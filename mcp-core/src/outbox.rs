@@ -6,6 +6,7 @@
 //! | progress | the last one per call replaces the one before |
 //! | `list_changed` | once per list |
 //! | log | the oldest is dropped and counted |
+//! | hanging up | once |
 //! | comment | only into an empty queue: it is there to break a silence |
 
 use alloc::collections::VecDeque;
@@ -13,6 +14,7 @@ use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
 use crate::machine::{CallId, Change, EventId, Pull};
+use crate::time::Span;
 use crate::wire;
 
 /// One unsent message.
@@ -35,6 +37,10 @@ pub(crate) enum FrameKind {
     ListChanged(Change),
     Log,
     Comment,
+    /// An event without data, to resume after before anything was said (HTTP-30).
+    Priming(Span),
+    /// Word that the response ends here, and its client is to come back (HTTP-30).
+    HangUp(Span),
 }
 
 /// How messages are set apart on their transport.
@@ -74,7 +80,7 @@ impl Outbox {
     /// Queues a message by the rules above. `max_logs` bounds the logs among them.
     pub(crate) fn push(&mut self, kind: FrameKind, json: Vec<u8>, max_logs: usize) {
         match kind {
-            FrameKind::Progress(_) | FrameKind::ListChanged(_) => {
+            FrameKind::Progress(_) | FrameKind::ListChanged(_) | FrameKind::HangUp(_) => {
                 if let Some(same) = self.frames.iter_mut().rev().find(|frame| frame.kind == kind) {
                     self.bytes = self.bytes - same.json.len() + json.len();
                     same.json = json;
@@ -83,10 +89,25 @@ impl Outbox {
             }
             FrameKind::Log => self.make_room_for_log(max_logs),
             FrameKind::Comment if !self.frames.is_empty() => return,
-            FrameKind::Comment | FrameKind::Answer | FrameKind::Question(_) | FrameKind::Withdrawal => {}
+            FrameKind::Comment
+            | FrameKind::Answer
+            | FrameKind::Question(_)
+            | FrameKind::Withdrawal
+            | FrameKind::Priming(_) => {}
         }
         self.bytes += json.len();
         self.frames.push_back(Frame { kind, json });
+    }
+
+    /// Queues what primes its reader, before everything else. It opens proxies too, so that no comment need.
+    pub(crate) fn prime(&mut self, retry: Span) {
+        self.retain(|kind| kind != FrameKind::Comment);
+        self.frames.push_front(Frame { kind: FrameKind::Priming(retry), json: Vec::new() });
+    }
+
+    /// The reader has gone by itself.
+    pub(crate) fn forget_hanging_up(&mut self) {
+        self.retain(|kind| !matches!(kind, FrameKind::HangUp(_)));
     }
 
     /// Forgets what belongs to a call that ended without an answer (CANC-2).
@@ -118,7 +139,9 @@ impl Outbox {
             if buf.len() > start && buf.len() + frame.json.len() + framing.overhead() > limit {
                 return Pull::More;
             }
-            self.pull_front(framing, numbers, buf);
+            if let Some(FrameKind::HangUp(_)) = self.pull_front(framing, numbers, buf) {
+                return Pull::Pause;
+            }
         }
         Pull::Wait
     }
@@ -127,7 +150,7 @@ impl Outbox {
         let mut open = b'[';
         while self.frames.front().is_some() {
             buf.push(open);
-            self.pull_front(Framing::Bare, &mut None, buf);
+            let _ = self.pull_front(Framing::Bare, &mut None, buf);
             open = b',';
         }
         if open == b',' {
@@ -136,8 +159,8 @@ impl Outbox {
         Pull::Wait
     }
 
-    fn pull_front(&mut self, framing: Framing, numbers: &mut Option<EventId>, buf: &mut Vec<u8>) {
-        let Some(frame) = self.frames.pop_front() else { return };
+    fn pull_front(&mut self, framing: Framing, numbers: &mut Option<EventId>, buf: &mut Vec<u8>) -> Option<FrameKind> {
+        let frame = self.frames.pop_front()?;
         self.bytes -= frame.json.len();
         self.logs -= usize::from(frame.kind == FrameKind::Log);
         match framing {
@@ -145,15 +168,9 @@ impl Outbox {
             Framing::Bare if buf.is_empty() => *buf = frame.json,
             Framing::Bare | Framing::Array => buf.extend_from_slice(&frame.json),
             Framing::Lines => wire::lines::write(buf, &frame.json),
-            Framing::Events if frame.kind == FrameKind::Comment => wire::sse::comment(buf, ""),
-            Framing::Events => {
-                let id = numbers.as_mut().map(|last| {
-                    last.number += 1;
-                    last.to_string()
-                });
-                wire::sse::event(buf, id.as_deref(), &frame.json);
-            }
+            Framing::Events => self::event(&frame, numbers, buf),
         }
+        Some(frame.kind)
     }
 
     /// Bytes that wait.
@@ -194,6 +211,22 @@ impl Outbox {
             *bytes -= if stays { 0 } else { frame.json.len() };
             stays
         });
+    }
+}
+
+fn event(frame: &Frame, numbers: &mut Option<EventId>, buf: &mut Vec<u8>) {
+    match frame.kind {
+        FrameKind::Comment => return wire::sse::comment(buf, ""),
+        FrameKind::HangUp(retry) => return wire::sse::retry(buf, retry.0),
+        _ => {}
+    }
+    let id = numbers.as_mut().map(|last| {
+        last.number += 1;
+        last.to_string()
+    });
+    match (frame.kind, id) {
+        (FrameKind::Priming(retry), Some(id)) => wire::sse::priming(buf, &id, retry.0),
+        (_, id) => wire::sse::event(buf, id.as_deref(), &frame.json),
     }
 }
 

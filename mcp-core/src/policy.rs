@@ -13,9 +13,6 @@ pub struct Policy {
     pub limits: Limits,
     /// What is bounded in time.
     pub timing: Timing,
-    /// Whether the driver keeps what it sent in an event log, so that it can resume the streams of legacy sessions. Then each
-    /// event carries an [`EventId`](crate::EventId) (HTTP-29). Off by default: an id promises a client that it can come back.
-    pub resumable: bool,
 }
 
 /// Bounds in number and size.
@@ -60,6 +57,12 @@ pub struct Limits {
     /// Bytes of large answers of one HTTP endpoint that their readers have not taken; over it, calls are refused as busy.
     /// 512 MiB: a hundred of the largest usual answers, and a reader that takes nothing is cut off after a while.
     pub unread: usize,
+    /// Bytes of the events of one session in an [`EventLog`](crate::EventLog), with 128 for each of them; the oldest go first.
+    /// 8 MiB: the largest usual answer, and what was said before it.
+    pub log_of_session: usize,
+    /// Bytes of the events of all sessions of one HTTP endpoint in it. 128 MiB: sixteen sessions that use all of theirs, or
+    /// thousands with streams of a usual size.
+    pub log: usize,
     /// Live sessions of one HTTP endpoint. 10,000: at 1.5 KB each, 15 MB, and 4 KiB more of each that declares extensions.
     pub sessions: usize,
 }
@@ -83,6 +86,8 @@ impl Default for Limits {
             page: 1000,
             running: 1024,
             unread: 512 << 20,
+            log_of_session: 8 << 20,
+            log: 128 << 20,
             sessions: 10_000,
         }
     }
@@ -100,6 +105,12 @@ pub struct Timing {
     /// How long a legacy call may go on whose reader has left (HTTP-28). 10 minutes: work that was begun is finished, and
     /// work that nobody will ever read ends. `None`: for ever.
     pub orphan: Option<Span>,
+    /// How long a finished legacy stream can still be resumed (HTTP-29). 5 minutes: a connection that broke is made again in
+    /// seconds, a laptop that was shut is opened again after a while, and an answer that nobody fetches is let go.
+    pub resume: Span,
+    /// How long a legacy client is told to wait before it comes back to a stream whose connection has ended (HTTP-30). 1 s:
+    /// what clients do by themselves.
+    pub retry: Span,
     /// How long a question to a legacy client may stay unanswered (BASE-25). 5 minutes: a person reads and decides.
     pub question: Span,
     /// How long a new session may stay without a second message. 30 s: clients send `notifications/initialized` at once.
@@ -121,6 +132,8 @@ impl Default for Timing {
             keep_alive: Span::secs(15),
             call: None,
             orphan: Some(Span::secs(600)),
+            resume: Span::secs(300),
+            retry: Span::secs(1),
             question: Span::secs(300),
             opening: Span::secs(30),
             hibernate_after: Some(Span::secs(60)),

@@ -64,14 +64,14 @@ pub struct Roster {
     due: BTreeSet<(Time, SessionId)>,
 }
 
-mod id_hash {
+pub(crate) mod id_hash {
     //! Session ids are random bytes of our own, so any hash of them is uniform: the first eight bytes will do.
     use core::hash::{BuildHasher, Hasher};
 
     #[derive(Clone, Copy, Debug, Default)]
-    pub(super) struct State;
+    pub(crate) struct State;
     #[derive(Debug, Default)]
-    pub(super) struct First(u64);
+    pub(crate) struct First(u64);
 
     impl BuildHasher for State {
         type Hasher = First;

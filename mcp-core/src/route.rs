@@ -106,6 +106,17 @@ pub fn refusal(id: Option<&Id>, fault: &Fault) -> (Reply, Vec<u8>) {
     (Reply::refusal(fault), settle::error(id, fault))
 }
 
+/// The answer where a stream cannot be read on after the event that was named (HTTP-29): a definite one, and not 404, which
+/// would end the session at the client.
+#[must_use]
+pub fn not_resumable() -> (Reply, Vec<u8>) {
+    let fault = Fault::invalid_request(
+        "The stream cannot be resumed after this event: it was never sent, is no longer kept, or its stream has ended with \
+         it. Send GET without `Last-Event-ID` to listen",
+    );
+    refusal(None, &fault)
+}
+
 pub(crate) fn no_session() -> Fault {
     Fault::invalid_request("Session not found: it has ended, or never was. Send `initialize` to open a new one")
         .with_status(404)

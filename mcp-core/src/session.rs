@@ -1,7 +1,8 @@
 //! Legacy over HTTP: one session, opened by `initialize`, with a stream for each request and for each listener.
 //!
 //! Each [`Input::Message`] and [`Input::Attach`] is answered by [`Output::Expect`], which names the stream that answers it.
-//! A request goes on when its reader leaves (HTTP-28); what it would have sent is dropped.
+//! A request goes on when its reader leaves (HTTP-28). What it would have sent is dropped, unless the session is
+//! [resumable](Session::resumable) and the reader has the id of an event to come back after.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -11,7 +12,7 @@ use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::headers::{Accept, Field, Head};
 use crate::legacy::{self, Phase};
-use crate::machine::{Close, Event, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
+use crate::machine::{Close, Event, EventId, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
 use crate::modern::Court;
 use crate::peer::{Caller, Era, Principal, Revision};
 use crate::policy::Clock;
@@ -38,6 +39,8 @@ pub struct Session {
     active: Time,
     /// Whether it was said, since then, that the session may sleep.
     drowsy: bool,
+    /// Whether what is sent is kept in an event log.
+    resumable: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +77,18 @@ impl Session {
 
     fn with_kind(machine: MachineId, endpoint: Arc<Endpoint>, kind: SessionKind, phase: Phase, now: Time) -> Self {
         let desk = Desk::new(machine, endpoint, Clock::new(now), phase);
-        Self { desk, kind, principal: None, active: now, drowsy: false }
+        Self { desk, kind, principal: None, active: now, drowsy: false, resumable: false }
+    }
+
+    /// The same, of a driver that keeps what it sends in an [`EventLog`](crate::EventLog): it pulls with a limit of 0, appends
+    /// what it pulled, and then sends it. Then events carry ids, and a client that lost its connection can go on after any of
+    /// them (HTTP-29). Not by default: an id promises a client that it can come back.
+    ///
+    /// A stream that nobody reads any more may still be said to be [ready](Output::Ready). Then pull it into the log.
+    #[must_use]
+    pub fn resumable(mut self) -> Self {
+        self.resumable = self.kind != SessionKind::Sessionless;
+        self
     }
 
     /// Whether the caller is who opened the session. For anyone else it does not exist (HTTP-21).
@@ -197,36 +211,89 @@ impl Session {
             return self.reply(reply, body);
         }
         self.touch();
-        let most = self.desk.endpoint.limits().listening;
-        let fault = if head.last_event != Field::Absent {
-            // HTTP-29: a definite answer; not 404, which would end the session at the client.
-            Fault::invalid_request(
-                "The stream cannot be resumed: the event is not known here. Listen without `Last-Event-ID`",
-            )
-        } else if self.desk.streams.listening() >= most {
-            Fault::invalid_request("Too many open GET streams in this session: close one first").with_status(409)
-        } else {
-            let stream = self.expect(Stream::listening(head.accept));
-            self.desk.outputs.opened(stream, Some(Reply::EVENTS));
-            self.desk.outputs.ready(stream);
-            self.desk.rearm(stream);
-            return self.desk.tell();
+        if head.last_event != Field::Absent {
+            return self.resume(head.last_event);
+        }
+        if self.listens_enough() {
+            return self.too_many();
+        }
+        let stream = self.expect(Stream::listening(head.accept));
+        self.attached(stream);
+    }
+
+    /// Reads a stream on after an event that was received (HTTP-29). What has become of an ended stream, the log knows.
+    fn resume(&mut self, after: Field<'_>) {
+        let known = after.as_str().filter(|_| self.resumable).and_then(EventId::parse).filter(|after| {
+            let streams = &self.desk.streams;
+            after.number > 0
+                && match streams.get(after.stream) {
+                    Some(stream) => stream.has_sent(*after),
+                    None => streams.minted(after.stream),
+                }
+        });
+        let Some(after) = known else {
+            let (reply, body) = route::not_resumable();
+            return self.reply(reply, body);
         };
-        let (reply, body) = route::refusal(None, &fault);
+        if self.listens_enough() && self.desk.streams.left_listening().contains(&after.stream) {
+            return self.too_many();
+        }
+        if let Some(stream) = self.desk.streams.get_mut(after.stream) {
+            stream.come_back();
+        }
+        self.desk.timers.stop(Timer::Orphan(after.stream));
+        self.desk.outputs.push(Output::Expect(after.stream));
+        self.desk.outputs.push(Output::Resume(after));
+        self.attached(after.stream);
+    }
+
+    fn listens_enough(&self) -> bool {
+        self.desk.streams.listening() >= self.desk.endpoint.limits().listening
+    }
+
+    fn too_many(&mut self) {
+        let fault = Fault::invalid_request("Too many open GET streams in this session: close one first");
+        let (reply, body) = route::refusal(None, &fault.with_status(409));
         self.reply(reply, body);
+    }
+
+    /// Somebody reads this stream of events from now on.
+    fn attached(&mut self, stream: StreamId) {
+        self.desk.outputs.opened(stream, Some(Reply::EVENTS));
+        self.desk.outputs.ready(stream);
+        self.desk.rearm(stream);
+        self.desk.tell();
     }
 
     fn detach(&mut self, stream: StreamId) {
         let Some(gone) = self.desk.streams.get_mut(stream) else { return };
+        if gone.is_left() {
+            return;
+        }
+        if gone.leave() {
+            // What waits goes into the log.
+            self.desk.outputs.ready(stream);
+            self.desk.orphan(stream);
+            return self.bound_left();
+        }
         if gone.is_listening() || gone.is_settled() {
             return self.desk.forget(stream);
         }
         gone.park();
-        self.desk.timers.stop(Timer::KeepAlive(stream));
         self.desk.orphan(stream);
         if self.kind == SessionKind::Sessionless {
             // Nothing of it could ever be read again.
             self.close(Close::Peer);
+        }
+    }
+
+    /// Lets the oldest listening streams end whose readers have not come back, so that there are not ever more of them.
+    fn bound_left(&mut self) {
+        let left = self.desk.streams.left_listening();
+        let too_many = left.len().saturating_sub(self.desk.endpoint.limits().listening);
+        for stream in left.into_iter().take(too_many) {
+            let _ = self.desk.streams.get_mut(stream).and_then(Stream::end);
+            self.desk.outputs.ready(stream);
         }
     }
 
@@ -235,7 +302,7 @@ impl Session {
             match timer {
                 Timer::Opening => return self.expire(),
                 timer => {
-                    if matches!(timer, Timer::Call(_) | Timer::Question(_)) {
+                    if matches!(timer, Timer::Call(_) | Timer::Question(_) | Timer::Orphan(_)) {
                         self.acted();
                     }
                     if self.desk.tick(timer) {
@@ -326,11 +393,13 @@ impl Session {
 
     fn expect(&mut self, stream: Stream) -> StreamId {
         let id = self.desk.streams.insert(stream);
-        if self.desk.endpoint.policy().resumable
-            && self.kind != SessionKind::Sessionless
-            && let Some(stream) = self.desk.streams.get_mut(id)
-        {
-            stream.number_events(id);
+        if self.resumable {
+            // A18: older clients take an event without data for a message.
+            let primes = self.peer().is_some_and(|peer| peer.revision >= Revision::V2025_11_25);
+            let retry = primes.then(|| self.desk.endpoint.timing().retry);
+            if let Some(stream) = self.desk.streams.get_mut(id) {
+                stream.number_events(id, retry);
+            }
         }
         self.desk.outputs.push(Output::Expect(id));
         id

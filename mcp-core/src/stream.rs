@@ -7,7 +7,10 @@
 //!              answer, accepts JSON            pulled
 //!   Waiting ───────────────────────► Open(Json) ─────► End
 //!      │ note, question, keep-alive,               all answers pulled
-//!      └─────────────────────────► Open(Events) ──────────────────► End
+//!      ├─────────────────────────► Open(Events) ──────────────────► End
+//!      │ reader gone              resumed ▲ │ reader gone,            ▲
+//!      ▼                                  │ ▼ has the id of an event  │
+//!    Parked                               Left ───────────────────────┘
 //! ```
 
 use alloc::vec::Vec;
@@ -18,6 +21,7 @@ use crate::outbox::{FrameKind, Framing, Outbox};
 use crate::policy::Limits;
 use crate::reply::Reply;
 use crate::snapshot::{Reader, Writer};
+use crate::time::Span;
 
 /// A stream and what waits on it.
 #[derive(Clone, Debug)]
@@ -28,6 +32,8 @@ pub(crate) struct Stream {
     outbox: Outbox,
     /// The last event that was sent, where events carry ids.
     numbers: Option<EventId>,
+    /// Where its reader may be sent away and come back, after how long (HTTP-30).
+    retry: Option<Span>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +42,8 @@ enum Phase {
     Waiting,
     /// Its head was sent.
     Open(Framing),
+    /// Its reader has gone, and can come back: what comes is pulled into the event log as events (HTTP-29).
+    Left,
     /// Its reader has gone; what comes is dropped, the work goes on (HTTP-28).
     Parked,
 }
@@ -89,12 +97,48 @@ impl Stream {
     }
 
     fn new(accept: Accept, life: Life) -> Self {
-        Self { phase: Phase::Waiting, accept, life, outbox: Outbox::default(), numbers: None }
+        Self { phase: Phase::Waiting, accept, life, outbox: Outbox::default(), numbers: None, retry: None }
     }
 
-    /// From now on its events carry ids (HTTP-29).
-    pub(crate) fn number_events(&mut self, stream: StreamId) {
+    /// From now on its events carry ids (HTTP-29), and it is primed if readers can be told to come back (HTTP-30).
+    pub(crate) fn number_events(&mut self, stream: StreamId, retry: Option<Span>) {
         self.numbers = Some(EventId { stream, number: 0 });
+        self.retry = retry;
+        if self.phase == Phase::Open(Framing::Events) {
+            self.prime();
+        }
+    }
+
+    /// Whether that event was sent on it, with an id.
+    pub(crate) fn has_sent(&self, event: EventId) -> bool {
+        self.numbers.is_some_and(|last| (1..=last.number).contains(&event.number))
+    }
+
+    /// The reader has gone. Returns whether it can come back, since it has an event to come back after; if not, nothing has
+    /// happened.
+    pub(crate) fn leave(&mut self) -> bool {
+        let can = self.phase == Phase::Open(Framing::Events) && self.numbers.is_some_and(|last| last.number > 0);
+        if can {
+            self.phase = Phase::Left;
+            self.outbox.forget_hanging_up();
+        }
+        can
+    }
+
+    /// A reader has come, for one that has left or is about to find out that it has been succeeded.
+    pub(crate) fn come_back(&mut self) {
+        if self.phase == Phase::Left {
+            self.phase = Phase::Open(Framing::Events);
+        }
+        self.outbox.forget_hanging_up();
+    }
+
+    /// Sends the reader away, to come back for the rest (HTTP-30); does nothing where it could not. Returns the head of the
+    /// stream if this is what opens it.
+    pub(crate) fn hang_up(&mut self) -> Option<Reply> {
+        let retry = self.retry.filter(|_| self.phase != Phase::Left && self.carries_notes())?;
+        self.outbox.push(FrameKind::HangUp(retry), Vec::new(), 0);
+        (self.phase == Phase::Waiting).then(|| self.open_events())
     }
 
     /// Queues an answer. Returns the head of the stream if this is what opens it.
@@ -152,8 +196,11 @@ impl Stream {
 
     /// Appends framed bytes to `buf`.
     pub(crate) fn pull(&mut self, buf: &mut Vec<u8>, limit: usize) -> Pull {
-        let Phase::Open(framing) = self.phase else {
-            return if self.phase == Phase::Parked { Pull::End } else { Pull::Wait };
+        let framing = match self.phase {
+            Phase::Open(framing) => framing,
+            Phase::Left => Framing::Events,
+            Phase::Waiting => return Pull::Wait,
+            Phase::Parked => return Pull::End,
         };
         match self.outbox.pull(framing, &mut self.numbers, buf, limit) {
             Pull::Wait if self.is_settled() => Pull::End,
@@ -168,6 +215,7 @@ impl Stream {
             Phase::Open(framing) => {
                 matches!(framing, Framing::Events | Framing::Lines) && !matches!(self.life, Life::Ended)
             }
+            Phase::Left => !matches!(self.life, Life::Ended),
             Phase::Parked => false,
         }
     }
@@ -179,11 +227,22 @@ impl Stream {
 
     /// Whether a silence on it should be broken.
     pub(crate) fn wants_keep_alive(&self) -> bool {
-        !self.is_settled() && self.carries_notes()
+        !self.is_settled() && self.carries_notes() && !self.is_left()
     }
 
-    pub(crate) const fn is_listening(&self) -> bool {
+    /// Whether somebody listens on it for what belongs to no request.
+    pub(crate) fn is_listening(&self) -> bool {
+        self.listens() && !self.is_left()
+    }
+
+    /// Whether it is for what belongs to no request.
+    pub(crate) const fn listens(&self) -> bool {
         matches!(self.life, Life::Listens)
+    }
+
+    /// Whether its reader has gone, and can come back.
+    pub(crate) fn is_left(&self) -> bool {
+        self.phase == Phase::Left
     }
 
     /// Whether it can be forgotten: nobody reads it, and nothing is owed on it.
@@ -191,8 +250,9 @@ impl Stream {
         self.phase == Phase::Parked && self.is_settled()
     }
 
+    /// Whether what is queued on it can be pulled.
     pub(crate) const fn is_open(&self) -> bool {
-        matches!(self.phase, Phase::Open(_))
+        matches!(self.phase, Phase::Open(_) | Phase::Left)
     }
 
     pub(crate) fn is_lines(&self) -> bool {
@@ -210,13 +270,14 @@ impl Stream {
 
     /// Writes down a quiet stream: one byte, what it owes, and what it has dropped.
     pub(crate) fn save(&self, out: &mut Writer) {
-        let Self { phase, accept: Accept { json, events }, life, outbox, numbers } = self;
+        let Self { phase, accept: Accept { json, events }, life, outbox, numbers, retry } = self;
         let phase = match phase {
             Phase::Waiting => 0,
             Phase::Parked => 1,
             Phase::Open(Framing::Events) => 2,
+            Phase::Left => 3,
             // A quiet stream of a session has no such shape: it ends with its only message.
-            Phase::Open(Framing::Bare | Framing::Array | Framing::Lines) => 3,
+            Phase::Open(Framing::Bare | Framing::Array | Framing::Lines) => 2,
         };
         let (life, owed) = match life {
             Life::Listens => (0, None),
@@ -232,6 +293,7 @@ impl Stream {
             out.number(stream.0);
             out.number(number);
         });
+        out.option(*retry, |out, retry| out.number(retry.0));
     }
 
     pub(crate) fn load(from: &mut Reader<'_>) -> Option<Self> {
@@ -241,10 +303,10 @@ impl Stream {
             0 => Phase::Waiting,
             1 => Phase::Parked,
             2 => Phase::Open(Framing::Events),
-            _ => return None,
+            _ => Phase::Left,
         };
         let life = match (byte >> 2 & 3, phase) {
-            (0, Phase::Open(_)) => Life::Listens,
+            (0, Phase::Open(_) | Phase::Left) => Life::Listens,
             (batch @ (1 | 2), _) => {
                 let answers = u32::try_from(from.number()?).ok().filter(|answers| *answers > 0)?;
                 Life::Owes { answers, batch: batch == 2 }
@@ -254,7 +316,14 @@ impl Stream {
         let outbox = Outbox::drained(from.counter()?);
         let numbers =
             from.option(|from| Some(EventId { stream: StreamId(from.number()?), number: from.counter()? }))?;
-        (byte >> 6 == 0).then_some(Self { phase, accept, life, outbox, numbers })
+        let retry = from.option(|from| from.number().map(Span))?;
+        // Nobody comes back to what carries no ids, or has sent none.
+        let sound = match (phase, numbers) {
+            (Phase::Left, None) => false,
+            (Phase::Left, Some(last)) => last.number > 0,
+            (_, numbers) => numbers.is_some() || retry.is_none(),
+        };
+        (sound && byte >> 6 == 0).then_some(Self { phase, accept, life, outbox, numbers, retry })
     }
 
     /// Opens a stream that waits for nothing any more: the shape can be chosen by what is queued.
@@ -279,7 +348,14 @@ impl Stream {
         Some(self.open_events())
     }
 
+    fn prime(&mut self) {
+        if let Some(retry) = self.retry {
+            self.outbox.prime(retry);
+        }
+    }
+
     fn open_events(&mut self) -> Reply {
+        self.prime();
         self.open(Framing::Events, Reply::EVENTS)
     }
 

@@ -47,6 +47,11 @@ impl Streams {
         self.streams.iter().filter(|(_, stream)| stream.is_listening()).count()
     }
 
+    /// Listening streams whose readers have gone and can come back, oldest first.
+    pub(crate) fn left_listening(&self) -> Vec<StreamId> {
+        self.streams.iter().filter(|(_, stream)| stream.listens() && stream.is_left()).map(|(id, _)| *id).collect()
+    }
+
     pub(crate) fn ids(&self) -> Vec<StreamId> {
         self.streams.iter().map(|(id, _)| *id).collect()
     }
@@ -77,7 +82,7 @@ impl Streams {
 
     pub(crate) fn load(from: &mut Reader<'_>) -> Option<Self> {
         let next = from.counter()?;
-        let streams = from.list(3, |from| Some((StreamId(from.number()?), Stream::load(from)?)))?;
+        let streams = from.list(5, |from| Some((StreamId(from.number()?), Stream::load(from)?)))?;
         let in_order = streams.windows(2).all(|pair| pair[0].0 < pair[1].0);
         let known = streams.last().is_none_or(|(last, _)| last.0 < next);
         (in_order && known).then_some(Self { streams, next })

@@ -16,6 +16,8 @@ pub enum Timer {
     Call(CallId),
     /// A question to the client was not answered in time (BASE-25).
     Question(CallId),
+    /// The calls of a stream go on without a reader, and have for as long as they may (HTTP-28).
+    Orphan(StreamId),
     /// A new session sent nothing after its handshake.
     Opening,
     /// The session has been quiet: it may sleep.
@@ -48,6 +50,11 @@ impl Timers {
 
     pub(crate) fn clear(&mut self) {
         self.0.clear();
+    }
+
+    /// When a deadline is, if it is set.
+    pub(crate) fn at(&self, timer: Timer) -> Option<Time> {
+        self.0.iter().find(|(_, name)| *name == timer).map(|(at, _)| *at)
     }
 
     /// The soonest deadline; of two at once the lesser [`Timer`], so that replay is exact.
@@ -96,6 +103,7 @@ impl Timer {
             Self::Hibernate => (4, None),
             Self::Idle => (5, None),
             Self::Ping => (6, None),
+            Self::Orphan(stream) => (7, Some(stream.0)),
         };
         out.byte(tag);
         if let Some(name) = name {
@@ -112,6 +120,7 @@ impl Timer {
             4 => Self::Hibernate,
             5 => Self::Idle,
             6 => Self::Ping,
+            7 => Self::Orphan(StreamId(from.number()?)),
             _ => return None,
         })
     }

@@ -30,6 +30,12 @@ fn of(endpoint: Arc<Endpoint>) -> Client {
     Script::replaying(move || Session::new(MachineId(1), Arc::clone(&endpoint), ID, Time(1_000_000)))
 }
 
+fn resumable(policy: Policy) -> Client {
+    let endpoint = fixture::builder().policy(policy).build().unwrap();
+    let fresh = move || Session::new(MachineId(1), Arc::clone(&endpoint), ID, Time(1_000_000)).resumable();
+    Script::replaying(fresh).resumable()
+}
+
 fn sessionless(policy: Policy) -> Client {
     let endpoint = fixture::builder().sessions(false).policy(policy).build().unwrap();
     let revision = Revision::V2025_06_18;
@@ -928,10 +934,8 @@ fn a_second_message_to_a_session_of_one_post_abandons_nothing_in_silence() {
 
 #[test]
 fn events_carry_ids_of_their_stream_where_a_log_is_kept_and_only_there_http_29() {
-    let mut policy = Policy::default();
-    policy.resumable = true;
-    let mut script = with(policy);
-    script.open(Revision::V2025_11_25, &json!({}));
+    let mut script = resumable(Policy::default());
+    script.open(Revision::V2025_06_18, &json!({}));
     let (listening, _) = script.attach(&[("accept", "text/event-stream")]);
     script.send(&call(1, true));
     let calling = script.stream();

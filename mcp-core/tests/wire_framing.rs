@@ -120,15 +120,16 @@ fn event(id: Option<&str>, kind: &str, data: &str) -> Frame {
 #[test]
 fn events_are_written_as_one_data_line_http_9() {
     let mut out = Vec::new();
-    sse::priming(&mut out, "s-0");
+    sse::priming(&mut out, "s-0", 750);
     sse::retry(&mut out, 500);
     sse::event(&mut out, Some("s-1"), b"{\"a\":1}");
     sse::event(&mut out, None, b"{}");
     sse::comment(&mut out, "");
     sse::comment(&mut out, "keep\nalive");
-    let text = "id: s-0\ndata: \n\nretry: 500\n\nid: s-1\ndata: {\"a\":1}\n\ndata: {}\n\n: \n\n: keep\n: alive\n\n";
+    let text = "id: s-0\nretry: 750\ndata: \n\nretry: 500\n\nid: s-1\ndata: {\"a\":1}\n\ndata: {}\n\n: \n\n: keep\n: alive\n\n";
     assert_eq!(String::from_utf8_lossy(&out), text);
     let frames = vec![
+        Frame::Retry(750),
         event(Some("s-0"), "message", ""),
         Frame::Retry(500),
         event(Some("s-1"), "message", "{\"a\":1}"),
@@ -143,8 +144,8 @@ fn events_are_written_as_one_data_line_http_9() {
 #[test]
 fn an_event_id_cannot_break_out_of_its_field() {
     let mut out = Vec::new();
-    sse::priming(&mut out, "a\ndata: x\r\0b");
-    assert_eq!(out, b"id: adata: xb\ndata: \n\n");
+    sse::priming(&mut out, "a\ndata: x\r\0b", 1);
+    assert_eq!(out, b"id: adata: xb\nretry: 1\ndata: \n\n");
 }
 
 #[test]

@@ -30,6 +30,7 @@ pub(crate) struct Config {
     pub(crate) guard: Guard,
     pub(crate) cors: bool,
     pub(crate) body_time: Duration,
+    pub(crate) resumable: bool,
     pub(crate) authenticate: Option<Arc<Authenticate>>,
 }
 
@@ -48,6 +49,7 @@ impl fmt::Debug for Config {
             .field("guard", &self.guard)
             .field("cors", &self.cors)
             .field("body_time", &self.body_time)
+            .field("resumable", &self.resumable)
             .field("authenticate", &self.authenticate.is_some())
             .finish()
     }
@@ -67,6 +69,7 @@ impl Builder {
             guard: Guard::default(),
             cors: false,
             body_time: BODY_TIME,
+            resumable: true,
             authenticate: None,
         };
         Self { handler: Box::new(handler), config, mistakes: Vec::new() }
@@ -138,6 +141,15 @@ impl Builder {
     #[must_use]
     pub const fn body_time(mut self, span: Duration) -> Self {
         self.config.body_time = span;
+        self
+    }
+
+    /// Whether the clients of legacy sessions can go on with a stream of events after their connection broke (HTTP-29), and calls
+    /// can [send them away](mcp_core::Note::HangUp) meanwhile. On by default. What was sent is kept in memory, within
+    /// [`Limits::log`](mcp_core::policy::Limits), until [`Timing::resume`](mcp_core::policy::Timing) after its stream has ended.
+    #[must_use]
+    pub const fn resumable(mut self, resumable: bool) -> Self {
+        self.config.resumable = resumable;
         self
     }
 

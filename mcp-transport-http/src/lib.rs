@@ -32,6 +32,7 @@ mod guard;
 mod head;
 #[cfg(feature = "tokio")]
 mod linger;
+mod log;
 mod parked;
 mod responding;
 mod run;

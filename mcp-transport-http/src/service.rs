@@ -283,6 +283,7 @@ fn open(shared: &Arc<Shared>) -> Result<Arc<Cell>, Fault> {
     let id = SessionId::new(random);
     shared.sessions.admit(id, shared)?;
     let machine = Session::new(shared.machine_id(), Arc::clone(shared.endpoint()), id, shared.now());
+    let machine = if shared.log.is_some() { machine.resumable() } else { machine };
     let cell = Cell::new(id, machine, shared);
     shared.sessions.insert(id, Arc::clone(&cell));
     Ok(cell)

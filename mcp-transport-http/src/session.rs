@@ -2,24 +2,31 @@
 //!
 //! The lock is held for one input and its outputs, never while a call runs, a waker is woken, or anything is awaited.
 //! Every holder leaves the machine without outputs, so that the first output of an input says which stream answers it.
+//!
+//! Where a log is kept, each event is in it before it is sent. What comes on a stream whose reader may come back is pulled into
+//! the log at once, and a reader that has come back gets what the log has, and then what is pulled.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Waker};
 
-use bytes::Bytes;
 use mcp_core::drive::{Link, Uplink};
 use mcp_core::{
-    CallId, Caller, Close, Input, Machine, Note, Outcome, Output, Pull, Reply, Session, SessionId, StreamId, Ticket,
-    Time,
+    CallId, Caller, Close, EventId, Input, Machine, Note, Outcome, Output, Pull, Reply, Session, SessionId, StreamId,
+    Ticket, Time,
 };
 
 use crate::head::RequestHead;
-use crate::run::{self, Seats, Started};
+use crate::log::Log;
+use crate::run::{self, Started};
 use crate::shared::Shared;
-use crate::source::{CHUNK, Calls, Source, UNOPENED, log};
+use crate::source::{CHUNK, Calls, log};
 use crate::spawned::{Spawned, Stop};
 use crate::sync::lock;
+
+mod reader;
+
+pub(crate) use reader::Reader;
 
 /// One session.
 pub(crate) struct Cell {
@@ -32,6 +39,8 @@ struct State {
     machine: Session,
     /// The streams that somebody reads, or will read.
     readers: Vec<Slot>,
+    /// The next name of a reader.
+    next_reader: u64,
     running: Vec<Flight>,
     /// When the roster will have this session looked at.
     armed: Time,
@@ -40,8 +49,20 @@ struct State {
 
 struct Slot {
     stream: StreamId,
+    /// Who reads it: a stream that is resumed has one reader after another.
+    reader: u64,
     opened: Option<Reply>,
+    /// What the reader has, for as long as the log may have more.
+    replaying: Option<EventId>,
     waker: Option<Waker>,
+}
+
+/// Where a session's events go, and when.
+#[derive(Clone, Copy)]
+struct Keeper<'a> {
+    log: Option<&'a Log>,
+    session: SessionId,
+    now: Time,
 }
 
 /// A call that runs.
@@ -54,7 +75,10 @@ struct Flight {
 /// What the outputs of one input ask for, once the lock is free again.
 #[derive(Default)]
 struct Due {
-    expected: Option<StreamId>,
+    /// The stream that answers the input, and its reader.
+    expected: Option<(StreamId, u64)>,
+    /// The log cannot resume that stream.
+    refused: bool,
     calls: Calls,
     wakers: Vec<Waker>,
     stops: Vec<Arc<Stop>>,
@@ -63,7 +87,14 @@ struct Due {
 
 impl Cell {
     pub(crate) fn new(id: SessionId, machine: Session, shared: &Arc<Shared>) -> Arc<Self> {
-        let state = State { machine, readers: Vec::new(), running: Vec::new(), armed: Time::MAX, closed: false };
+        let state = State {
+            machine,
+            readers: Vec::new(),
+            next_reader: 0,
+            running: Vec::new(),
+            armed: Time::MAX,
+            closed: false,
+        };
         Arc::new(Self { id, shared: Arc::downgrade(shared), state: Mutex::new(state) })
     }
 
@@ -78,9 +109,8 @@ impl Cell {
     ) -> Reader {
         let due = self.handle(shared, input);
         // The core promises `Expect`; a stream that is not there ends at once.
-        let stream = due.expected.unwrap_or(StreamId::ONLY);
-        let reader =
-            Reader { cell: Arc::clone(self), shared: Arc::clone(shared), stream, ended: false, kept: Vec::new() };
+        let (stream, reader) = due.expected.unwrap_or((StreamId::ONLY, u64::MAX));
+        let reader = Reader::new(self, shared, stream, reader, due.refused);
         self.perform(shared, due, context, cx);
         reader
     }
@@ -126,18 +156,22 @@ impl Cell {
     }
 
     fn finish(&self, shared: &Shared, ticket: Ticket, outcome: Outcome) -> Due {
-        let now = shared.now();
+        let keeper = self.keeper(shared);
         let mut state = self.lock();
         state.land(ticket.call());
-        state.machine.handle(now, Input::Done { ticket, outcome });
-        state.drain()
+        state.machine.handle(keeper.now, Input::Done { ticket, outcome });
+        state.drain(keeper)
     }
 
     fn handle(&self, shared: &Shared, input: Input<'_>) -> Due {
-        let now = shared.now();
+        let keeper = self.keeper(shared);
         let mut state = self.lock();
-        state.machine.handle(now, input);
-        state.drain()
+        state.machine.handle(keeper.now, input);
+        state.drain(keeper)
+    }
+
+    fn keeper<'a>(&self, shared: &'a Shared) -> Keeper<'a> {
+        Keeper { log: shared.log.as_ref(), session: self.id, now: shared.now() }
     }
 
     /// Does what is due, with calls polled first where this task stands.
@@ -185,6 +219,7 @@ impl Cell {
         due.stops.iter().for_each(|stop| stop.stop());
         if due.closed {
             shared.sessions.remove(self.id);
+            shared.log.iter().for_each(|log| log.forget(self.id));
         }
         due.calls
     }
@@ -243,13 +278,29 @@ impl Cell {
 }
 
 impl State {
-    fn drain(&mut self) -> Due {
+    fn drain(&mut self, keeper: Keeper<'_>) -> Due {
         let mut due = Due::default();
+        self.obey(keeper, &mut due);
+        if let Some((stream, _)) = due.expected.filter(|_| due.refused) {
+            self.forget(stream);
+            self.machine.handle(keeper.now, Input::Detach { stream });
+            self.obey(keeper, &mut due);
+        }
+        due
+    }
+
+    fn obey(&mut self, keeper: Keeper<'_>, due: &mut Due) {
         while let Some(output) = self.machine.poll_output() {
             match output {
                 Output::Expect(stream) => {
-                    push(&mut self.readers, Slot { stream, opened: None, waker: None });
-                    due.expected.get_or_insert(stream);
+                    let reader = self.expect(stream, due);
+                    due.expected.get_or_insert((stream, reader));
+                }
+                Output::Resume(after) => {
+                    due.refused = !keeper.log.is_some_and(|log| log.can_resume(keeper.session, after));
+                    if let Some(slot) = self.slot(after.stream) {
+                        slot.replaying = Some(after);
+                    }
                 }
                 Output::Open { stream, reply } => {
                     if let Some(slot) = self.slot(stream) {
@@ -257,7 +308,10 @@ impl State {
                         due.wakers.extend(slot.waker.take());
                     }
                 }
-                Output::Ready(stream) => due.wakers.extend(self.slot(stream).and_then(|slot| slot.waker.take())),
+                Output::Ready(stream) => match self.slot(stream) {
+                    Some(slot) => due.wakers.extend(slot.waker.take()),
+                    None => self.keep(keeper, stream),
+                },
                 Output::Call(ticket, call) => {
                     push(&mut self.running, Flight { call: call.id, stop: None });
                     due.calls.push(ticket, call);
@@ -274,24 +328,62 @@ impl State {
                 Output::Hibernate => {}
             }
         }
-        due
+    }
+
+    /// Somebody will read that stream, from now on in place of whoever has.
+    fn expect(&mut self, stream: StreamId, due: &mut Due) -> u64 {
+        let reader = self.next_reader;
+        self.next_reader += 1;
+        if let Some(before) = take(&mut self.readers, |slot| slot.stream == stream) {
+            due.wakers.extend(before.waker);
+        }
+        push(&mut self.readers, Slot { stream, reader, opened: None, replaying: None, waker: None });
+        reader
+    }
+
+    /// Nobody reads that stream now: what it has goes into the log.
+    fn keep(&mut self, keeper: Keeper<'_>, stream: StreamId) {
+        let mut buf = Vec::new();
+        while keeper.log.is_some() && self.pull(keeper, stream, &mut buf) == Pull::More {
+            buf.clear();
+        }
     }
 
     fn slot(&mut self, stream: StreamId) -> Option<&mut Slot> {
         self.readers.iter_mut().find(|slot| slot.stream == stream)
     }
 
-    fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>) -> Pull {
+    fn slot_of(&mut self, stream: StreamId, reader: u64) -> Option<&mut Slot> {
+        self.slot(stream).filter(|slot| slot.reader == reader)
+    }
+
+    fn pull(&mut self, keeper: Keeper<'_>, stream: StreamId, buf: &mut Vec<u8>) -> Pull {
         // `More` means that the limit was reached: it moves on with what is there already.
         let limit = buf.len() + CHUNK;
-        let pulled = match self.machine.pull(stream, buf, limit) {
-            Pull::Wait if self.closed => Pull::End,
-            pulled => pulled,
+        let pulled = match keeper.log {
+            Some(log) => self.pull_logged(keeper.session, log, stream, buf, limit),
+            None => self.machine.pull(stream, buf, limit),
         };
+        let pulled = if pulled == Pull::Wait && self.closed { Pull::End } else { pulled };
         if pulled == Pull::End {
             self.forget(stream);
+            keeper.log.iter().for_each(|log| log.end(keeper.session, stream, keeper.now));
         }
         pulled
+    }
+
+    fn pull_logged(&mut self, id: SessionId, log: &Log, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull {
+        loop {
+            let at = buf.len();
+            let pulled = self.machine.pull(stream, buf, 0);
+            // The log has forgotten a session that has ended.
+            if !self.closed {
+                log.append(id, &buf[at..]);
+            }
+            if pulled != Pull::More || buf.len() >= limit {
+                return pulled;
+            }
+        }
     }
 
     fn forget(&mut self, stream: StreamId) {
@@ -301,13 +393,13 @@ impl State {
     fn land(&mut self, call: CallId) -> Option<Flight> {
         take(&mut self.running, |flight| flight.call == call)
     }
+}
 
-    fn wait(&mut self, stream: StreamId, cx: &Context<'_>) {
-        if let Some(slot) = self.slot(stream) {
-            match &mut slot.waker {
-                Some(waker) => waker.clone_from(cx.waker()),
-                None => slot.waker = Some(cx.waker().clone()),
-            }
+impl Slot {
+    fn wait(&mut self, cx: &Context<'_>) {
+        match &mut self.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => self.waker = Some(cx.waker().clone()),
         }
     }
 }
@@ -347,74 +439,5 @@ impl Uplink for Cell {
 impl fmt::Debug for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cell").field("id", &self.id).finish_non_exhaustive()
-    }
-}
-
-/// The reader of one stream of a session.
-pub(crate) struct Reader {
-    cell: Arc<Cell>,
-    shared: Arc<Shared>,
-    stream: StreamId,
-    ended: bool,
-    /// Bytes that were pulled too early, for [`Source::whole`].
-    kept: Vec<u8>,
-}
-
-impl Source for Reader {
-    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
-        let mut state = self.cell.lock();
-        match state.slot(self.stream).map(|slot| slot.opened.take()) {
-            Some(Some(reply)) => return Poll::Ready(reply),
-            Some(None) if !state.closed => {}
-            _ => return Poll::Ready(UNOPENED),
-        }
-        state.wait(self.stream, cx);
-        Poll::Pending
-    }
-
-    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if self.ended {
-            return Poll::Ready(None);
-        }
-        let mut buf = std::mem::take(&mut self.kept);
-        let mut state = self.cell.lock();
-        self.ended = state.pull(self.stream, &mut buf) == Pull::End;
-        if buf.is_empty() && !self.ended {
-            state.wait(self.stream, cx);
-            return Poll::Pending;
-        }
-        Poll::Ready((!buf.is_empty()).then(|| self.shared.seats.hand_out(buf)))
-    }
-
-    fn seats(&self) -> &Arc<Seats> {
-        &self.shared.seats
-    }
-
-    fn whole(&mut self) -> Option<Vec<u8>> {
-        let mut buf = std::mem::take(&mut self.kept);
-        let mut state = self.cell.lock();
-        loop {
-            match state.pull(self.stream, &mut buf) {
-                Pull::More => {}
-                Pull::Wait => {
-                    self.kept = buf;
-                    return None;
-                }
-                Pull::End => {
-                    self.ended = true;
-                    return Some(buf);
-                }
-            }
-        }
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        if self.ended {
-            return;
-        }
-        self.cell.lock().forget(self.stream);
-        self.cell.tell(&self.shared, Input::Detach { stream: self.stream });
     }
 }

@@ -103,6 +103,7 @@ impl Sessions {
     fn look(&self, shared: &Arc<Shared>) -> Option<Duration> {
         shared.re_anchor();
         let now = shared.now();
+        shared.log.iter().for_each(|log| log.expire(now));
         loop {
             let due = lock(&self.watch).roster.poll_due(now);
             let Some(id) = due else { break };

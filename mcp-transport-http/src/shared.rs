@@ -11,6 +11,7 @@ use mcp_core::{Catalog, Change, Endpoint, Input, MachineId, Time};
 use crate::bell::Bell;
 use crate::builder::Config;
 use crate::clock::Clock;
+use crate::log::Log;
 use crate::parked::ParkingLot;
 use crate::run::Seats;
 use crate::runtime::Runtime;
@@ -21,6 +22,8 @@ pub(crate) struct Shared {
     pub(crate) runtime: Box<dyn Runtime>,
     pub(crate) config: Config,
     pub(crate) sessions: Sessions,
+    /// What was sent to them, if they are resumable.
+    pub(crate) log: Option<Log>,
     pub(crate) parked: ParkingLot,
     pub(crate) seats: Arc<Seats>,
     clock: Clock,
@@ -36,6 +39,7 @@ impl Shared {
     pub(crate) fn new(handler: Box<dyn Handler>, runtime: Box<dyn Runtime>, config: Config) -> Arc<Self> {
         let shared = Arc::new(Self {
             sessions: Sessions::new(handler.endpoint().limits().sessions),
+            log: config.resumable.then(|| Log::new(handler.endpoint().policy())),
             seats: Seats::new(handler.endpoint().limits()),
             clock: Clock::new(&*runtime),
             handler,
@@ -131,6 +135,7 @@ impl fmt::Debug for Shared {
             .field("config", &self.config)
             .field("runtime", &self.runtime)
             .field("sessions", &self.sessions.len())
+            .field("log", &self.log)
             .finish_non_exhaustive()
     }
 }

@@ -108,7 +108,7 @@ impl<M: Machine + Send + 'static> Solo<M> {
                 Output::Event(event) => log(&event),
                 // Whoever steps pulls and looks at the deadline afterwards; there is no other stream, and nothing to
                 // wake.
-                Output::Open { .. } | Output::Ready(_) | Output::Hibernate => {}
+                Output::Resume(_) | Output::Open { .. } | Output::Ready(_) | Output::Hibernate => {}
             }
         }
         if !moved {
@@ -241,7 +241,8 @@ impl<M: Machine + Send + 'static> Source for Solo<M> {
         loop {
             match self.pull(&mut buf) {
                 Pull::More => {}
-                Pull::Wait => {
+                // Its only stream is never paused: nobody could come back to it.
+                Pull::Wait | Pull::Pause => {
                     self.kept = buf;
                     return None;
                 }

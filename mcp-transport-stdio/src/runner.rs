@@ -109,7 +109,7 @@ impl<H: Handler> Runner<H> {
                 Output::Ready(_) => self.ready = true,
                 Output::Closed => self.closed = true,
                 // A byte stream has no heads, and no session to put away.
-                Output::Expect(_) | Output::Open { .. } | Output::Hibernate => {}
+                Output::Expect(_) | Output::Resume(_) | Output::Open { .. } | Output::Hibernate => {}
             }
         }
     }

@@ -143,6 +143,7 @@ fn note(members: Members<'_>) -> Read<Note> {
             let data = members.need("data", boxed)?;
             members.end(Note::Log { level, logger, data })
         }
+        "hangUp" => truth("hangUp", raw, Note::HangUp),
         _ => Err(RecordError::new("note", "is of no kind that is known")),
     }
 }

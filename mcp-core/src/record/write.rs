@@ -167,6 +167,7 @@ fn note(object: &mut Object<'_>, note: &Note) {
             object.string("data", data);
             object.close();
         }
+        Note::HangUp => object.json("hangUp", "true"),
     }
 }
 

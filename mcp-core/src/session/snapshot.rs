@@ -57,7 +57,7 @@ impl Session {
     }
 
     fn save(&self, id: SessionId, ready: &Ready, out: &mut Writer) {
-        let Self { desk, kind: _, principal, active, drowsy } = self;
+        let Self { desk, kind: _, principal, active, drowsy, resumable } = self;
         let Ready { peer, level, initialized, untold } = ready;
         out.raw(&id.bytes());
         out.option(principal.as_ref(), |out, principal| out.text(principal.as_str()));
@@ -65,6 +65,7 @@ impl Session {
         out.byte(*level as u8);
         out.byte((*initialized).into());
         out.byte((*drowsy).into());
+        out.byte((*resumable).into());
         out.byte(untold.bits());
         out.time(*active);
         out.number(desk.clock.now().since(*active).0);
@@ -75,13 +76,14 @@ impl Session {
         let kind = SessionKind::Kept(SessionId::new(from.array()?));
         let principal = from.option(|from| from.str().map(Principal::from))?;
         let peer = Peer::load(from).filter(|peer| peer.revision.era() == Era::Legacy)?;
-        let (level, initialized, drowsy) = (from.level()?, from.flag()?, from.flag()?);
+        let (level, initialized) = (from.level()?, from.flag()?);
+        let (drowsy, resumable) = (from.flag()?, from.flag()?);
         let untold = Untold::from_bits(from.byte()?)?;
         let active = from.time()?;
         let mut clock = Clock::new(active.after(Span(from.number()?)));
         clock.advance(now);
         let ready = Ready { peer: Arc::new(peer), level, initialized, untold };
         let desk = Desk::load(from, endpoint, clock, ready, principal.as_ref())?;
-        Some(Self { desk, kind, principal, active, drowsy })
+        Some(Self { desk, kind, principal, active, drowsy, resumable })
     }
 }

@@ -26,15 +26,22 @@ pub fn comment(out: &mut Vec<u8>, text: &str) {
 
 /// Appends the time that a reader is to wait before it connects again.
 pub fn retry(out: &mut Vec<u8>, millis: u64) {
-    out.extend_from_slice(b"retry: ");
-    write::integer(out, i64::try_from(millis).unwrap_or(i64::MAX));
-    out.extend_from_slice(b"\n\n");
+    retry_line(out, millis);
+    out.push(b'\n');
 }
 
-/// Appends an event without data, which gives a reader an id to resume from before there is anything to say.
-pub fn priming(out: &mut Vec<u8>, id: &str) {
+/// Appends an event without data, which gives a reader an id to resume from before there is anything to say, and the time to
+/// wait before it does.
+pub fn priming(out: &mut Vec<u8>, id: &str, millis: u64) {
     event_id(out, id);
+    retry_line(out, millis);
     out.extend_from_slice(b"data: \n\n");
+}
+
+fn retry_line(out: &mut Vec<u8>, millis: u64) {
+    out.extend_from_slice(b"retry: ");
+    write::integer(out, i64::try_from(millis).unwrap_or(i64::MAX));
+    out.push(b'\n');
 }
 
 fn event_id(out: &mut Vec<u8>, id: &str) {

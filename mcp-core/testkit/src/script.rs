@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 
 use bytes::Bytes;
+use mcp_core::policy::Policy;
 use mcp_core::record::{self, Record, Recorder};
 use mcp_core::wire::{self, sse};
 use mcp_core::{
-    Call, CallId, Caller, Close, Event, Form, Gate, Head, Input, Machine, Note, Outcome, Output, Pull, Reply, Revision,
-    Span, StreamId, Ticket, Time, Timer, View,
+    Call, CallId, Caller, Close, Event, EventId, EventLog, Form, Gate, Head, Input, Machine, Note, Outcome, Output,
+    Pull, Reply, Revision, SessionId, Span, StreamId, Ticket, Time, Timer, View,
 };
 use serde_json::Value;
 
@@ -35,6 +36,8 @@ pub struct Script<M> {
     pub closed: bool,
     /// How often it said that it could sleep.
     pub hibernations: u32,
+    /// What was sent, if the session is resumable.
+    pub log: EventLog,
     limits: mcp_core::policy::Limits,
     heads: HashMap<StreamId, Reply>,
     bytes: BTreeMap<StreamId, Vec<u8>>,
@@ -46,6 +49,9 @@ pub struct Script<M> {
     /// Whether a version in `_meta` means anything to the server.
     modern: bool,
     holding: bool,
+    resumable: bool,
+    resumed: Vec<StreamId>,
+    paused: Vec<StreamId>,
     pulled: Vec<(StreamId, Vec<u8>)>,
     verify: Option<Verify<M>>,
 }
@@ -120,6 +126,7 @@ impl<M: Machine> Script<M> {
             events: Vec::new(),
             closed: false,
             hibernations: 0,
+            log: EventLog::new(&Policy::default()),
             limits: mcp_core::policy::Limits::default(),
             heads: HashMap::new(),
             bytes: BTreeMap::new(),
@@ -129,6 +136,9 @@ impl<M: Machine> Script<M> {
             legacy: None,
             modern: true,
             holding: false,
+            resumable: false,
+            resumed: Vec::new(),
+            paused: Vec::new(),
             pulled: Vec::new(),
             verify: None,
         }
@@ -138,6 +148,13 @@ impl<M: Machine> Script<M> {
     #[must_use]
     pub fn speaking(mut self, revision: Revision) -> Self {
         self.legacy = (revision != Revision::MODERN).then_some(revision);
+        self
+    }
+
+    /// The same, that keeps an event log.
+    #[must_use]
+    pub const fn resumable(mut self) -> Self {
+        self.resumable = true;
         self
     }
 
@@ -304,8 +321,11 @@ impl<M: Machine> Script<M> {
                     self.abandoned.push(call);
                 }
                 Output::Expect(stream) => self.expected = Some(stream),
+                Output::Resume(after) => self.replay(after),
                 Output::Open { stream, reply } => {
-                    assert!(self.heads.insert(stream, reply).is_none(), "a stream is opened once");
+                    let before = self.heads.insert(stream, reply);
+                    let resumed = before.is_none_or(|before| self.resumed.contains(&stream) && before == reply);
+                    assert!(resumed, "a stream is opened once, and again where it is resumed");
                 }
                 Output::Ready(stream) => self.pull(stream),
                 Output::Hibernate => self.hibernations += 1,
@@ -322,13 +342,23 @@ impl<M: Machine> Script<M> {
         let bytes = self.bytes.entry(stream).or_default();
         loop {
             let mut chunk = Vec::new();
-            let pulled = self.machine.pull(stream, &mut chunk, 1024);
+            // One event at a time, for the log.
+            let limit = if self.resumable { 0 } else { 1024 };
+            let pulled = self.machine.pull(stream, &mut chunk, limit);
+            if self.resumable {
+                self.log.append(SESSION, &chunk);
+            }
             bytes.extend_from_slice(&chunk);
             self.pulled.push((stream, chunk));
             match pulled {
                 Pull::More => {}
                 Pull::Wait => return,
+                Pull::Pause => {
+                    self.paused.push(stream);
+                    return;
+                }
                 Pull::End => {
+                    self.log.end(SESSION, stream, self.now);
                     if !self.ended.contains(&stream) {
                         self.ended.push(stream);
                     }
@@ -336,6 +366,25 @@ impl<M: Machine> Script<M> {
                 }
             }
         }
+    }
+
+    /// Sends what the log has after that event, as a driver does.
+    fn replay(&mut self, after: EventId) {
+        assert!(self.log.can_resume(SESSION, after), "{after} can be resumed after");
+        self.resumed.push(after.stream);
+        let bytes = self.bytes.entry(after.stream).or_default();
+        bytes.clear();
+        let mut last = after;
+        while let Some((next, framed)) = self.log.after(SESSION, last) {
+            bytes.extend_from_slice(&framed);
+            last = next;
+        }
+    }
+
+    /// Whether the reader of that stream was sent away, and is to come back.
+    #[must_use]
+    pub fn is_paused(&self, stream: StreamId) -> bool {
+        self.paused.contains(&stream)
     }
 
     fn remember(&mut self, message: &Value) {
@@ -400,13 +449,16 @@ pub(crate) fn messages(reply: Option<Reply>, text: &str) -> Vec<Value> {
             Value::Array(batch) => batch,
             message => vec![message],
         },
-        Some(Form::Events) => events(text).iter().map(|data| parse(data)).collect(),
+        Some(Form::Events) => events(text).iter().filter(|data| !data.is_empty()).map(|data| parse(data)).collect(),
         None => {
             assert!(text.is_empty() || text.ends_with('\n'), "a line ends with a newline");
             text.lines().map(parse).collect()
         }
     }
 }
+
+/// The name of the session in the log of a script.
+const SESSION: SessionId = SessionId::new([7; 16]);
 
 /// The data of the events in a text; comments carry none.
 fn events(text: &str) -> Vec<String> {

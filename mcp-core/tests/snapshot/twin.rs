@@ -14,6 +14,7 @@ use mcp_core::{
     Revision, Scopes, Session, SessionId, Span, StreamId, Ticket, Time,
 };
 use proptest::collection::vec;
+use proptest::option;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any};
 use proptest::prop_oneof;
 use proptest::test_runner::TestRunner;
@@ -32,7 +33,8 @@ enum Step {
     Unread,
     Attach {
         accept: u8,
-        resume: bool,
+        /// After an event of one of the latest streams, or of none.
+        resume: Option<(u8, u8)>,
     },
     Detach(u8),
     Note {
@@ -95,7 +97,7 @@ fn step() -> impl Strategy<Value = Step> {
         20 => (said(), 0..8_u8, stranger).prop_map(|(what, accept, stranger)| Step::Send { what, accept, stranger }),
         2 => vec(said(), 0..4).prop_map(Step::Batch),
         1 => Just(Step::Unread),
-        4 => (any::<u8>(), 0..8_u8).prop_map(|(accept, resume)| Step::Attach { accept, resume: resume == 0 }),
+        4 => (any::<u8>(), option::of((0..6_u8, 0..5_u8))).prop_map(|(accept, resume)| Step::Attach { accept, resume }),
         2 => any::<u8>().prop_map(Step::Detach),
         5 => (any::<u8>(), any::<u8>()).prop_map(|(call, note)| Step::Note { call, note }),
         12 => (any::<u8>(), any::<u8>()).prop_map(|(call, how)| Step::Done { call, how }),
@@ -118,17 +120,12 @@ struct World {
     call: bool,
     orphan: bool,
     silent: bool,
+    resumable: bool,
 }
 
 fn world() -> impl Strategy<Value = World> {
-    (0..4_usize, any::<[bool; 6]>()).prop_map(|(revision, [able, principal, ping, call, orphan, silent])| World {
-        revision: Revision::ALL[revision],
-        able,
-        principal,
-        ping,
-        call,
-        orphan,
-        silent,
+    (0..4_usize, any::<[bool; 7]>()).prop_map(|(revision, [able, principal, ping, call, orphan, silent, resumable])| {
+        World { revision: Revision::ALL[revision], able, principal, ping, call, orphan, silent, resumable }
     })
 }
 
@@ -180,6 +177,7 @@ impl Twin {
     fn new(world: &World, sleeps: bool, now: Time) -> Self {
         let endpoint = world.endpoint();
         let session = Session::new(MachineId(3), Arc::clone(&endpoint), SessionId::new([9; 16]), now);
+        let session = if world.resumable { session.resumable() } else { session };
         Self {
             session,
             endpoint,
@@ -273,7 +271,11 @@ impl Twin {
             Step::Unread => self.input(now, Input::Unread(Unread::too_long(5))),
             Step::Attach { accept, resume } => {
                 let mut headers = vec![("accept", accept_of(*accept))];
-                headers.extend(resume.then_some(("last-event-id", &b"7"[..])));
+                let event = resume.map(|(back, number)| match pick(&self.streams, back) {
+                    Some(stream) => format!("{}-{number}", self.streams[stream].0),
+                    None => "7".into(),
+                });
+                headers.extend(event.as_ref().map(|event| ("last-event-id", event.as_bytes())));
                 let head = Head::read(headers);
                 self.input(now, Input::Attach { head: &head, from: &world.caller() });
             }
@@ -368,7 +370,9 @@ fn pick<T>(of: &[T], nth: u8) -> Option<usize> {
 }
 
 fn note_of(note: u8) -> Note {
-    if note.is_multiple_of(2) {
+    if note > 240 {
+        Note::HangUp
+    } else if note.is_multiple_of(2) {
         Note::Progress { progress: f64::from(note) / 4.0, total: None, message: Some("on".into()) }
     } else {
         Note::Log { level: Level::ALL[usize::from(note % 8)], logger: None, data: note.to_string().into() }

@@ -185,7 +185,7 @@ async fn a_notice_that_was_read_is_followed_by_another_tool_16() {
     let (growing, service) = serve();
     let session = open(&service).await;
     let mut stream = listen(&service, &session).await.into_body();
-    assert!(is_comment(&frame(&mut stream).await.unwrap()));
+    assert!(is_priming(&frame(&mut stream).await.unwrap()));
     for _ in 0..3 {
         let growing = Arc::clone(&growing);
         std::thread::spawn(move || growing.grow()).join().unwrap();
@@ -202,7 +202,7 @@ async fn a_handshake_that_is_under_way_is_told_after_it_and_a_later_one_nothing_
     let stream = listen(&service, &early).await;
     growing.grow();
     let mut body = stream.into_body();
-    assert!(is_comment(&frame(&mut body).await.unwrap()));
+    assert!(is_priming(&frame(&mut body).await.unwrap()));
     assert_eq!(send(&service, legacy(Some(&early), &initialized())).await.status, 202);
     assert_eq!(events(&frame(&mut body).await.unwrap())[0]["method"], NOTICE);
     let late = open(&service).await;

@@ -258,6 +258,7 @@ async fn a_quiet_stream_is_no_write_that_waits_http_45() {
     let mut listener = served.client().await;
     listener.send(bare("GET", &session)).await;
     assert_eq!(listener.head().await.status, 200);
+    assert!(is_priming(&listener.chunk().await.unwrap()));
     let start = tokio::time::Instant::now();
     tokio::time::pause();
     while start.elapsed() < Duration::from_secs(600) {

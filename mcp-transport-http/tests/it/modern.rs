@@ -30,7 +30,7 @@ async fn progress_makes_it_an_event_stream_that_ends_after_the_answer_http_10_ht
     assert_eq!((got.status, got.header("content-type")), (200, Some("text/event-stream")));
     assert_eq!(got.header("x-accel-buffering"), Some("no"));
     assert_eq!(got.header("cache-control"), Some("no-cache, no-transform"));
-    let events = got.events();
+    let events = got.modern_events();
     let progress: Vec<_> =
         events.iter().filter(|e| e["method"] == "notifications/progress").map(|e| &e["params"]["progress"]).collect();
     assert_eq!(progress, [1, 2, 3]);
@@ -49,7 +49,7 @@ async fn the_first_event_is_sent_while_the_call_runs() {
 #[tokio::test]
 async fn words_of_another_thread_reach_the_stream() {
     let got = send(&service(), modern_call_with_progress("thread", json!({"ms": 20}))).await;
-    let events = got.events();
+    let events = got.modern_events();
     assert_eq!(events[0]["params"]["progress"], 1);
     assert_eq!(result_text(&events[1]), "from a thread");
 }

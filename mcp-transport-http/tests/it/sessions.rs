@@ -166,7 +166,7 @@ async fn an_open_get_blocks_no_post_case_98() {
     let response = service.handle(bare("GET", &session)).await;
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     let mut listening = response.into_body();
-    assert!(is_comment(&frame(&mut listening).await.unwrap()), "a comment at once opens proxies (design 7)");
+    assert!(is_priming(&frame(&mut listening).await.unwrap()), "bytes at once open proxies");
     assert_eq!(send(&service, legacy(Some(&session), &ping(1))).await.json()["result"], json!({}));
 }
 

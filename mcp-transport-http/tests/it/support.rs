@@ -225,6 +225,14 @@ impl Got {
         events(&self.body)
     }
 
+    /// The messages of a modern stream, which carries nothing else.
+    pub(crate) fn modern_events(&self) -> Vec<Value> {
+        for line in self.body.lines() {
+            assert!(!line.starts_with("id:") && !line.starts_with("retry:"), "HTTP-9: {line:?}");
+        }
+        self.events()
+    }
+
     pub(crate) fn error_code(&self) -> i64 {
         self.json()["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {self:?}"))
     }
@@ -243,13 +251,16 @@ pub(crate) fn result_text(message: &Value) -> String {
     message["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {message}")).to_owned()
 }
 
-/// The messages of an event stream. Strict: what is no comment, blank line or `data:` is a failure (HTTP-9).
+/// The messages of an event stream. Strict: what is no comment, blank line, id, `retry:` or `data:` is a failure (HTTP-9).
 pub(crate) fn events(body: &str) -> Vec<Value> {
     let mut events = Vec::new();
     for line in body.lines() {
-        match line.strip_prefix("data: ") {
-            Some(data) => events.push(serde_json::from_str(data).unwrap()),
-            None => assert!(line.is_empty() || line.starts_with(':'), "not an event: {line:?}"),
+        match line.split_once(": ") {
+            Some(("data", "")) => {}
+            Some(("data", data)) => events.push(serde_json::from_str(data).unwrap()),
+            Some(("id", id)) => assert!(mcp_core::EventId::parse(id).is_some(), "{line:?}"),
+            Some(("retry", span)) => assert!(span.parse::<u64>().is_ok(), "{line:?}"),
+            _ => assert!(line.is_empty() || line.starts_with(':'), "not an event: {line:?}"),
         }
     }
     events
@@ -258,6 +269,11 @@ pub(crate) fn events(body: &str) -> Vec<Value> {
 /// Whether that is one comment and nothing else.
 pub(crate) fn is_comment(bytes: &str) -> bool {
     bytes.starts_with(':') && bytes.ends_with("\n\n") && bytes.trim_end().lines().count() == 1
+}
+
+/// Whether that is one event without data, as streams of 2025-11-25 begin with (HTTP-30).
+pub(crate) fn is_priming(bytes: &str) -> bool {
+    bytes.starts_with("id: ") && bytes.ends_with("\nretry: 1000\ndata: \n\n") && bytes.matches('\n').count() == 4
 }
 
 /// A POST with the headers that every client sends.

@@ -1,0 +1,169 @@
+//! Who reads a stream of a session: one response.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use mcp_core::{EventId, Input, Machine, Pull, Reply, StreamId, route};
+
+use super::{Cell, State};
+use crate::log::Log;
+use crate::run::Seats;
+use crate::shared::Shared;
+use crate::source::{CHUNK, Source, UNOPENED};
+
+/// The reader of one stream.
+pub(crate) struct Reader {
+    cell: Arc<Cell>,
+    shared: Arc<Shared>,
+    stream: StreamId,
+    /// Its name among the readers of the session.
+    name: u64,
+    phase: Phase,
+    /// Bytes that were pulled too early, for [`Source::whole`].
+    kept: Vec<u8>,
+}
+
+enum Phase {
+    Reading,
+    /// It gets no more, and the stream goes on.
+    Leaving,
+    /// The stream has ended, or has another reader.
+    Over,
+    /// There is no stream to read.
+    Refused(Reply, Vec<u8>),
+}
+
+impl Reader {
+    pub(super) fn new(cell: &Arc<Cell>, shared: &Arc<Shared>, stream: StreamId, name: u64, refused: bool) -> Self {
+        let phase = if refused {
+            let (reply, body) = route::not_resumable();
+            Phase::Refused(reply, body)
+        } else {
+            Phase::Reading
+        };
+        let (cell, shared) = (Arc::clone(cell), Arc::clone(shared));
+        Self { cell, shared, stream, name, phase, kept: Vec::new() }
+    }
+
+    /// Adds what there is to `buf`, first from the log. `Wait` says that there is no more now.
+    fn read(&mut self, state: &mut State, buf: &mut Vec<u8>) -> Pull {
+        let keeper = self.cell.keeper(&self.shared);
+        let Some(slot) = state.slot_of(self.stream, self.name) else { return Pull::End };
+        if let (Some(after), Some(log)) = (slot.replaying, keeper.log) {
+            let last = replay(log, &self.cell, after, buf);
+            if !log.can_resume(self.cell.id, last) {
+                // The stream has ended with it; or what comes after it is gone meanwhile, and there must be no gap.
+                return Pull::Pause;
+            }
+            slot.replaying = (buf.len() >= CHUNK).then_some(last);
+            if slot.replaying.is_some() {
+                return Pull::More;
+            }
+        }
+        state.pull(keeper, self.stream, buf)
+    }
+
+    fn end(&mut self, pulled: Pull) {
+        match pulled {
+            Pull::More | Pull::Wait => {}
+            Pull::Pause => self.phase = Phase::Leaving,
+            Pull::End => self.phase = Phase::Over,
+        }
+    }
+}
+
+/// Adds what the log has after that event to `buf`, about as much as fits. Returns the last event that was added.
+fn replay(log: &Log, cell: &Cell, after: EventId, buf: &mut Vec<u8>) -> EventId {
+    let mut last = after;
+    while buf.len() < CHUNK
+        && let Some((next, framed)) = log.after(cell.id, last)
+    {
+        buf.extend_from_slice(&framed);
+        last = next;
+    }
+    last
+}
+
+impl Source for Reader {
+    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
+        if let Phase::Refused(reply, _) = &self.phase {
+            return Poll::Ready(*reply);
+        }
+        let mut state = self.cell.lock();
+        let closed = state.closed;
+        match state.slot_of(self.stream, self.name) {
+            Some(slot) => match slot.opened.take() {
+                Some(reply) => Poll::Ready(reply),
+                None if closed => Poll::Ready(UNOPENED),
+                None => {
+                    slot.wait(cx);
+                    Poll::Pending
+                }
+            },
+            None => Poll::Ready(UNOPENED),
+        }
+    }
+
+    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut buf = std::mem::take(&mut self.kept);
+        if matches!(self.phase, Phase::Reading) {
+            let cell = Arc::clone(&self.cell);
+            let mut state = cell.lock();
+            let pulled = self.read(&mut state, &mut buf);
+            self.end(pulled);
+            if buf.is_empty()
+                && pulled == Pull::Wait
+                && let Some(slot) = state.slot_of(self.stream, self.name)
+            {
+                slot.wait(cx);
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready((!buf.is_empty()).then(|| self.shared.seats.hand_out(buf)))
+    }
+
+    fn seats(&self) -> &Arc<Seats> {
+        &self.shared.seats
+    }
+
+    fn whole(&mut self) -> Option<Vec<u8>> {
+        if let Phase::Refused(_, body) = &mut self.phase {
+            return Some(std::mem::take(body));
+        }
+        let mut buf = std::mem::take(&mut self.kept);
+        let cell = Arc::clone(&self.cell);
+        let mut state = cell.lock();
+        let resumed = state.slot_of(self.stream, self.name).is_some_and(|slot| slot.replaying.is_some());
+        while !resumed {
+            let pulled = self.read(&mut state, &mut buf);
+            self.end(pulled);
+            match pulled {
+                Pull::More => {}
+                Pull::Wait | Pull::Pause => break,
+                Pull::End => return Some(buf),
+            }
+        }
+        self.kept = buf;
+        None
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if matches!(self.phase, Phase::Over | Phase::Refused(..)) {
+            return;
+        }
+        let keeper = self.cell.keeper(&self.shared);
+        let due = {
+            let mut state = self.cell.lock();
+            if state.slot_of(self.stream, self.name).is_none() {
+                return;
+            }
+            state.forget(self.stream);
+            state.machine.handle(keeper.now, Input::Detach { stream: self.stream });
+            state.drain(keeper)
+        };
+        self.cell.perform_elsewhere(&self.shared, due);
+    }
+}
