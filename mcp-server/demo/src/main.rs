@@ -13,6 +13,7 @@ use mcp_server::{Server, http::HttpServer};
 use tokio::runtime::{Builder, Runtime};
 
 use args::Task;
+use fixtures::Changing;
 
 /// What programs answer to a command line that they do not understand.
 const USAGE: u8 = 2;
@@ -47,21 +48,25 @@ fn main() -> ExitCode {
     }
 }
 
-fn server() -> Server {
+fn server(changing: &Changing) -> Server {
     let server = Server::new("demo", env!("CARGO_PKG_VERSION"))
         .title("Demo")
         .instructions("Try `echo` and `add`; `sleep` shows progress and can be cancelled; `panic` harms nobody.");
-    fixtures::register(tools::register(server))
+    fixtures::register(tools::register(server)).state(changing.clone())
 }
 
 /// One client and no parallel work of its own: a second thread would only pass messages to and fro.
 fn stdio() -> mcp_server::Result<()> {
-    let app = server().build()?;
+    let changing = Changing::default();
+    let app = server(&changing).build()?;
+    changing.is(&app);
     finish(Builder::new_current_thread().enable_all().build()?, app.serve_stdio())
 }
 
 fn http(address: &str, hosts: &[String]) -> mcp_server::Result<()> {
-    let app = hosts.iter().fold(server(), Server::allow_host).build()?;
+    let changing = Changing::default();
+    let app = hosts.iter().fold(server(&changing), Server::allow_host).build()?;
+    changing.is(&app);
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     finish(runtime, async {
         let server = app.bind_http(address).await?;
