@@ -113,6 +113,26 @@ impl Ctx {
         Log::new(self.link.clone())
     }
 
+    /// Lets the client's connection end here, and the client come back for the rest: for work that takes long, which need not
+    /// hold a connection open. The call goes on. What it says meanwhile, and its answer, wait for the client, which is told to
+    /// return after [`Timing::retry`](crate::Timing) (HTTP-30).
+    ///
+    /// Does nothing where the client could not come back: over stdio, before 2025-11-25 and from 2026-07-28 on, and over HTTP
+    /// where streams are not resumable.
+    ///
+    /// ```
+    /// use mcp_server::{Ctx, Tool};
+    ///
+    /// let report = Tool::new("report").description("Writes the yearly report.").run(|ctx: Ctx| async move {
+    ///     ctx.hang_up();
+    ///     // Minutes of work.
+    ///     "done"
+    /// });
+    /// ```
+    pub fn hang_up(&self) {
+        self.link.note(Note::HangUp);
+    }
+
     /// What an earlier run of this call asked the client, and what came back, for code that asks with
     /// [`CallError::ask`](crate::CallError::ask). `None` in the first run.
     #[must_use]

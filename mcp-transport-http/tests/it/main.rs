@@ -8,6 +8,7 @@ mod logs;
 mod modern;
 mod races;
 mod requests;
+mod resume;
 mod server;
 mod sessions;
 mod support;

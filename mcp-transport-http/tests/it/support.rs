@@ -105,7 +105,8 @@ impl Tools {
     }
 
     pub(crate) fn with(describe: impl FnOnce(mcp_core::EndpointBuilder) -> mcp_core::EndpointBuilder) -> Self {
-        let names = ["echo", "slow", "steps", "hang", "ask", "panic", "thread", "big", "panic_at_once"];
+        let names =
+            ["echo", "slow", "steps", "hang", "ask", "panic", "thread", "big", "panic_at_once", "hang_up", "big_steps"];
         let tools = names.iter().zip(1..).map(|(name, handle)| Tool::new(name, Handle(handle), ANY));
         let builder = tools.fold(Catalog::builder(), mcp_core::catalog::Builder::tool);
         let catalog = builder.tool(Tool::new("mirrored", Handle(1), MIRRORED)).build().unwrap();
@@ -172,6 +173,20 @@ impl Handler for Tools {
                 })
             }
             9 => panic!("a tool panics at once, as the test wants"),
+            10 => self.watch(async move {
+                link.note(Note::HangUp);
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                link.note(Note::Progress { progress: 1.0, total: None, message: None });
+                text("hung up")
+            }),
+            11 => self.watch(async move {
+                for step in 1..=20_u32 {
+                    let message = Some("x".repeat(10 << 10).into());
+                    link.note(Note::Progress { progress: step.into(), total: None, message });
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                text("stepped far")
+            }),
             _ => Running::Done(text(&"x".repeat(arguments["size"].as_u64().unwrap_or(1) as usize))),
         }
     }
