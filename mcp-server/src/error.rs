@@ -105,7 +105,7 @@ impl BuildError {
     }
 
     pub(crate) fn of_change(defects: Vec<Defect>) -> Self {
-        Self { what: "the tools were not changed", defects }
+        Self { what: "nothing was changed", defects }
     }
 
     pub(crate) fn of_definition(defects: Vec<Defect>) -> Self {

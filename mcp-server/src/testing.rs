@@ -124,6 +124,7 @@ mod listed;
 mod listening;
 mod notice;
 mod outgoing;
+mod reading;
 mod replay;
 mod transcript;
 
@@ -133,7 +134,7 @@ pub use builder::{Builder, IntoHandler};
 pub use calling::{Call, Calling};
 pub use client::Client;
 pub use inbox::Reply;
-pub use listed::ListedTool;
+pub use listed::{ListedPrompt, ListedResource, ListedTemplate, ListedTool};
 pub use notice::{LogNotice, Notice, ProgressNotice};
 pub use replay::Difference;
 pub use transcript::{Transcript, TranscriptError};

@@ -76,16 +76,24 @@ impl Answer {
         self.response.pointer("/error/message").and_then(Value::as_str)
     }
 
-    /// All its blocks of text, with line breaks between them: of a success and of an error.
+    /// All its texts, with line breaks between them: a tool's blocks, of a success and of an error, a resource's contents, a
+    /// prompt's messages.
     ///
     /// # Panics
     ///
-    /// If it is a fault, or no answer of a tool.
+    /// If it is a fault, or the answer to something else.
     #[must_use]
     #[track_caller]
     pub fn text(&self) -> String {
-        let text = |block: &Value| block.get("text").and_then(Value::as_str).map(ToOwned::to_owned);
-        self.content().iter().filter_map(text).collect::<Vec<_>>().join("\n")
+        let list = |pointer: &str| self.response.pointer(pointer).and_then(Value::as_array);
+        let said = |message: &Value| message["content"]["text"].as_str().map(ToOwned::to_owned);
+        let text = |block: &Value| block["text"].as_str().map(ToOwned::to_owned);
+        let texts: Vec<String> = match (list("/result/contents"), list("/result/messages")) {
+            (Some(contents), _) => contents.iter().filter_map(text).collect(),
+            (None, Some(messages)) => messages.iter().filter_map(said).collect(),
+            (None, None) => self.content().iter().filter_map(text).collect(),
+        };
+        texts.join("\n")
     }
 
     /// Its blocks of content, of a success and of an error.
@@ -99,6 +107,34 @@ impl Answer {
         match self.response.pointer("/result/content").and_then(Value::as_array) {
             Some(content) => content,
             None => self.fail("there is no content"),
+        }
+    }
+
+    /// The contents of a resource.
+    ///
+    /// # Panics
+    ///
+    /// If it is a fault, or no answer of a resource.
+    #[must_use]
+    #[track_caller]
+    pub fn contents(&self) -> &[Value] {
+        match self.assert_ok().response.pointer("/result/contents").and_then(Value::as_array) {
+            Some(contents) => contents,
+            None => self.fail("there are no contents"),
+        }
+    }
+
+    /// The messages of a prompt.
+    ///
+    /// # Panics
+    ///
+    /// If it is a fault, or no answer of a prompt.
+    #[must_use]
+    #[track_caller]
+    pub fn messages(&self) -> &[Value] {
+        match self.assert_ok().response.pointer("/result/messages").and_then(Value::as_array) {
+            Some(messages) => messages,
+            None => self.fail("there are no messages"),
         }
     }
 
@@ -194,6 +230,39 @@ impl Answer {
         self.same("the content", &content, &self.expected(expected))
     }
 
+    /// It is what a resource holds, in JSON.
+    ///
+    /// # Panics
+    ///
+    /// If it is not: with each place that differs.
+    #[track_caller]
+    pub fn assert_contents(&self, expected: impl Serialize) -> &Self {
+        self.same("the contents", &Value::from(self.contents()), &self.expected(expected))
+    }
+
+    /// It is what a prompt says, in JSON.
+    ///
+    /// # Panics
+    ///
+    /// If it is not: with each place that differs.
+    #[track_caller]
+    pub fn assert_messages(&self, expected: impl Serialize) -> &Self {
+        self.same("the messages", &Value::from(self.messages()), &self.expected(expected))
+    }
+
+    /// It is what a completion proposes.
+    ///
+    /// # Panics
+    ///
+    /// If it is not: with each place that differs.
+    #[track_caller]
+    pub fn assert_values(&self, expected: impl Serialize) -> &Self {
+        match self.assert_ok().response.pointer("/result/completion/values") {
+            Some(values) => self.same("what is proposed", values, &self.expected(expected)),
+            None => self.fail("nothing is proposed"),
+        }
+    }
+
     /// At that place of the whole response, a JSON pointer as `/result/content/0/mimeType`, there is that.
     ///
     /// # Panics
@@ -276,8 +345,8 @@ impl Answer {
         let said = self.response.pointer("/result/content/0/text").or_else(|| self.response.pointer("/error/message"));
         match said.and_then(Value::as_str)? {
             HIDDEN => Some(IN_THE_LOG),
-            text if text.starts_with("Internal error: the tool could not be run") => {
-                Some("a blocking tool needs tokio's pool of threads: use `#[tokio::test]`")
+            text if text.starts_with("Internal error") && text.ends_with("could not be run") => {
+                Some("blocking code needs tokio's pool of threads: use `#[tokio::test]`")
             }
             text if text.starts_with("Internal error") => Some(IN_THE_LOG),
             _ => None,

@@ -63,7 +63,13 @@ impl<'c> Calling<'c> {
         self.with(|outgoing| drop(outgoing.meta.insert(key.into(), value.into())))
     }
 
-    /// Does not ask for progress. Calls of tools do.
+    /// Says what is known of the other arguments, where one is completed: an object of texts (COMP-1).
+    pub fn context(self, arguments: impl Into<Value>) -> Self {
+        let context = Value::from_iter([("arguments", arguments.into())]);
+        self.with(|outgoing| outgoing.param("context", &context))
+    }
+
+    /// Does not ask for progress. What runs code of the server's does.
     pub fn without_progress(self) -> Self {
         self.with(|outgoing| outgoing.progress = false)
     }

@@ -199,20 +199,31 @@ impl Client {
     /// If the server refuses.
     #[track_caller]
     pub fn list_tools(&mut self) -> impl Future<Output = Vec<ListedTool>> + Send {
+        let listed = self.list("tools/list", "tools");
+        async move { listed.await.into_iter().map(ListedTool::read).collect() }
+    }
+
+    /// All items of a list, from all pages.
+    #[track_caller]
+    pub(super) fn list(
+        &mut self,
+        method: &'static str,
+        member: &'static str,
+    ) -> impl Future<Output = Vec<Value>> + Send {
         let place = Location::caller();
         async move {
-            let (mut tools, mut cursor) = (Vec::new(), json!({}));
+            let (mut items, mut cursor) = (Vec::new(), json!({}));
             for _ in 0..PAGES {
-                let answer = self.request("tools/list", &cursor).await;
-                let listed = answer.json().pointer("/result/tools").and_then(Value::as_array);
-                let Some(listed) = listed else { panic!("the tools are not listed, asked at {place}\n{answer}") };
-                tools.extend(listed.iter().cloned().map(ListedTool::read));
+                let answer = self.request(method, &cursor).await;
+                let listed = answer.json().pointer(&format!("/result/{member}")).and_then(Value::as_array);
+                let Some(listed) = listed else { panic!("the {member} are not listed, asked at {place}\n{answer}") };
+                items.extend(listed.iter().cloned());
                 match answer.json().pointer("/result/nextCursor") {
                     Some(next) => cursor = json!({"cursor": next}),
-                    None => return tools,
+                    None => return items,
                 }
             }
-            panic!("the list of tools has more than {PAGES} pages, asked at {place}")
+            panic!("the list of {member} has more than {PAGES} pages, asked at {place}")
         }
     }
 

@@ -101,12 +101,35 @@ impl Client {
     /// Whether the server has said that its list of tools changed, since this was last asked.
     #[must_use]
     pub fn tools_changed(&mut self) -> bool {
+        self.has_heard(|notice| matches!(notice, Notice::ToolsChanged))
+    }
+
+    /// Whether the server has said that its list of resources changed, or that of their templates, since this was last asked.
+    #[must_use]
+    pub fn resources_changed(&mut self) -> bool {
+        self.has_heard(|notice| matches!(notice, Notice::ResourcesChanged))
+    }
+
+    /// Whether the server has said that its list of prompts changed, since this was last asked.
+    #[must_use]
+    pub fn prompts_changed(&mut self) -> bool {
+        self.has_heard(|notice| matches!(notice, Notice::PromptsChanged))
+    }
+
+    /// Takes the URIs of resources that hold something else now, by what the server has said.
+    #[must_use]
+    pub fn take_updates(&mut self) -> Vec<String> {
         self.sort();
-        let changes = take(&mut self.inbox, |notice| match notice {
-            Notice::ToolsChanged => Ok(()),
+        take(&mut self.inbox, |notice| match notice {
+            Notice::ResourceUpdated(uri) => Ok(uri),
             other => Err(other),
-        });
-        !changes.is_empty()
+        })
+    }
+
+    /// Takes those notices out, and says whether there were any.
+    fn has_heard(&mut self, of: impl Fn(&Notice) -> bool) -> bool {
+        self.sort();
+        !take(&mut self.inbox, |notice| if of(&notice) { Ok(()) } else { Err(notice) }).is_empty()
     }
 
     /// Takes the answers that have come, since [`send_raw`](Client::send_raw), to what was sent with it.

@@ -13,6 +13,12 @@ pub enum Notice {
     Log(LogNotice),
     /// The list of tools has changed.
     ToolsChanged,
+    /// The list of resources has changed, or that of their templates.
+    ResourcesChanged,
+    /// The list of prompts has changed.
+    PromptsChanged,
+    /// What the resource of that URI holds has changed.
+    ResourceUpdated(String),
     /// Anything else: the whole notification.
     Other(Value),
 }
@@ -61,6 +67,9 @@ impl Notice {
                 .and_then(Level::parse)
                 .map(|level| Self::Log(LogNotice { level, logger: text("logger"), data: params["data"].clone() })),
             Some("notifications/tools/list_changed") => Some(Self::ToolsChanged),
+            Some("notifications/resources/list_changed") => Some(Self::ResourcesChanged),
+            Some("notifications/prompts/list_changed") => Some(Self::PromptsChanged),
+            Some("notifications/resources/updated") => text("uri").map(Self::ResourceUpdated),
             _ => None,
         };
         read.unwrap_or(Self::Other(message))

@@ -38,6 +38,21 @@ impl Outgoing {
         Ok(Self { method: "tools/call".into(), params, meta: Map::new(), progress: true, level: None })
     }
 
+    /// A request that runs code of the server's, and may hear of its progress.
+    pub(super) fn running(method: &str, params: &Value) -> Self {
+        let members = params.as_object().into_iter().flatten();
+        let members = members.filter(|(_, value)| !value.is_null());
+        let params = Params::Members(members.map(|(key, value)| (key.as_str().into(), value.to_string())).collect());
+        Self { method: method.into(), params, meta: Map::new(), progress: true, level: None }
+    }
+
+    /// One more member of its params.
+    pub(super) fn param(&mut self, key: &str, value: &Value) {
+        if let Params::Members(members) = &mut self.params {
+            members.push((key.into(), value.to_string()));
+        }
+    }
+
     /// Anything.
     pub(super) fn any(method: &str, params: &impl Serialize) -> Result<Self, serde_json::Error> {
         let mut meta = Map::new();
