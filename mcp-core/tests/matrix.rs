@@ -11,7 +11,10 @@ use mcp_core::{
     Revision, StreamId, Time, View,
 };
 use serde_json::{Value, json};
-use testkit::{Script, Sent, Site, fixture};
+use testkit::{Script, Sent, Site, Talk, Web, fixture};
+
+#[path = "matrix/methods.rs"]
+mod methods;
 
 const MODERN: &str = "2026-07-28";
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcp_core::answer::{Answer, Implementation, ToolAnswer};
-use mcp_core::catalog::Tool;
+use mcp_core::answer::{Answer, Completion, Contents, Implementation, PromptAnswer, ResourceAnswer, ToolAnswer};
+use mcp_core::catalog::{Item, Prompt, PromptArgument, Resource, Template, Tool};
 use mcp_core::headers::HeadBuf;
 use mcp_core::policy::{Limits, Policy, Seal};
 use mcp_core::question::Question;
@@ -105,14 +105,23 @@ fn said(replayed: &Replayed) -> Vec<String> {
 fn catalog() -> Arc<Catalog> {
     let schema = r#"{"type":"object","properties":{}}"#;
     let tool = |name, handle| Tool::new(name, Handle(handle), schema);
-    Catalog::builder().tool(tool("add", 1)).tool(tool("ask", 2)).tool(tool("rm", 3)).build().unwrap()
+    Catalog::builder()
+        .tool(tool("add", 1))
+        .tool(tool("ask", 2))
+        .tool(tool("rm", 3))
+        .resource(Resource::new("a:add", "add", Handle(4)))
+        .template(Template::new("a:{+x}", "any", Handle(5)).completes("x"))
+        .prompt(Prompt::new("add", Handle(6)).with_argument(PromptArgument::new("x").completes()))
+        .build()
+        .unwrap()
 }
 
 fn endpoint() -> Arc<Endpoint> {
     let who = Implementation::new("demo", "1.0.0");
     let mut policy = Policy::default();
     policy.timing.call = Some(Span::secs(60));
-    Endpoint::builder(who).tools(true).logging(true).seal(Arc::new(Plain)).policy(policy).build().unwrap()
+    let builder = Endpoint::builder(who).tools(true).resources(true, false).prompts(true).completions();
+    builder.logging(true).seal(Arc::new(Plain)).policy(policy).build().unwrap()
 }
 
 /// Seals nothing, and always the same.
@@ -211,6 +220,61 @@ fn a_legacy_session_is_replayed_to_the_same_bytes_with_progress_cancellation_and
     live.done(4, Outcome::Fail(Fault::internal("no")));
     assert!(live.pull(6, 9999).contains("-32603"));
     live.check(session);
+}
+
+/// A request that is no call of a tool, chosen by a number.
+fn other(id: &str, n: u8, meta: &str) -> String {
+    let (method, params) = match n % 7 {
+        0 => ("resources/read", r#""uri":"a:add""#),
+        1 => ("resources/read", r#""uri":"a:%C3%A9/b""#),
+        2 => ("prompts/get", r#""name":"add","arguments":{"x":"\u0000","y":null}"#),
+        3 => ("completion/complete", r#""ref":{"type":"ref/prompt","name":"add"},"argument":{"name":"x","value":"v"}"#),
+        4 => ("completion/complete", r#""ref":{"type":"ref/resource","uri":"a:b"},"argument":{"name":"x","value":""}"#),
+        5 => ("prompts/list", r#""x":1"#),
+        _ => ("resources/read", r#""uri":"b:""#),
+    };
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params},"_meta":{{{meta}}}}}}}"#)
+}
+
+#[test]
+fn resources_prompts_and_completions_are_replayed_also_out_of_a_part_of_the_catalogue() {
+    let fresh = || Pipe::new(MachineId(9), endpoint(), Time(1000));
+    let mut live = Live::new(fresh());
+    live.message(None, &initialize("2025-11-25", r#"{"elicitation":{}}"#));
+    live.message(None, INITIALIZED);
+    // A prompt, a tool and a resource of one name: one of the prompts is hidden, the others are not.
+    live.view = View::only(catalog(), |item| !matches!(item, Item::Prompt(_)));
+    live.message(None, &other("1", 2, ""));
+    assert!(live.pull(0, 9999).contains("Unknown prompt"));
+    live.message(None, &call("2", "add", ""));
+    live.view = View::all(catalog());
+    (0..7).for_each(|n| live.message(None, &other(&(10 + n).to_string(), n, "")));
+    let meta = format!(r#"{MODERN},"progressToken":1"#);
+    (0..7).for_each(|n| live.message(None, &other(&(20 + n).to_string(), n, &meta)));
+    assert_eq!(live.tickets.len(), 11);
+    live.pull(0, 9999);
+    live.done(2, ask(&["a"]));
+    live.done(7, ask(&["b"]));
+    let tickets: Vec<u64> = live.tickets.keys().map(|call| call.0).collect();
+    for call in tickets {
+        let mut completion = Completion::new(vec!["é".into(); 101]);
+        completion.has_more = true;
+        let answer = match call {
+            3 | 8 => Answer::Resource(ResourceAnswer::new(vec![Contents::bytes(vec![0xFF]).with_uri("a:c")])),
+            5 | 6 | 10 | 11 => Answer::Complete(completion),
+            // Of the two prompts; and of the tool, which it does not fit.
+            _ => Answer::Prompt(PromptAnswer::new(Vec::new())),
+        };
+        live.done(call, Outcome::Complete(answer));
+    }
+    let sent = live.pull(0, usize::MAX);
+    for (part, times) in [("contents", 2), ("messages", 2), ("values", 4), ("-32603", 1)] {
+        assert_eq!(sent.matches(part).count(), times, "{part}: {sent}");
+    }
+    live.input(Input::Changed { catalog: catalog(), what: Change::Resources });
+    live.input(Input::Changed { catalog: catalog(), what: Change::Prompts });
+    assert_eq!(live.pull(0, 9999).matches("list_changed").count(), 2);
+    live.check(fresh);
 }
 
 #[test]
@@ -397,6 +461,16 @@ fn what_cannot_be_replayed_is_an_error_that_names_the_record() {
     assert_eq!(records.len(), 2);
 }
 
+/// An answer, which may be that of another kind of call.
+fn answer(n: u8) -> Outcome {
+    Outcome::Complete(match n % 5 {
+        0 => Answer::Resource(ResourceAnswer::new(vec![Contents::text("x")])),
+        1 => Answer::Prompt(PromptAnswer::default()),
+        2 => Answer::Complete(Completion::new(vec!["x".into()])),
+        _ => return text("x"),
+    })
+}
+
 /// One step of a run, chosen by two numbers.
 fn step<M: Machine>(live: &mut Live<M>, kind: u8, n: u8) {
     let id = ["1", "2", "\"a\""][usize::from(n) % 3];
@@ -419,17 +493,19 @@ fn step<M: Machine>(live: &mut Live<M>, kind: u8, n: u8) {
         8 => live.note(number, log(Level::ALL[usize::from(n) % 8])),
         9 | 10 => {
             if let Some((_, ticket)) = live.tickets.pop_first() {
-                let outcome = if kind == 9 { text("x") } else { ask(&["k", "l"][..usize::from(n) % 3]) };
+                let outcome = if kind == 9 { answer(n) } else { ask(&["k", "l"][..usize::from(n) % 3]) };
                 live.input(Input::Done { ticket, outcome });
             }
         }
         11 => live.input(Input::Detach { stream }),
         12 => live.input(Input::Attach { head: &post.head(), from: &live.caller.clone() }),
-        13 => live.input(Input::Changed { catalog: catalog(), what: Change::Tools }),
+        13 => live.input(Input::Changed { catalog: catalog(), what: Change::ALL[usize::from(n) % 3] }),
         14 => {
             live.now += u64::from(n) * 500;
             live.input(Input::Tick);
         }
+        16 => live.message(Some(&post), &other(id, n / 3, r#""progressToken":1"#)),
+        17 => live.message(None, &other(id, n / 3, MODERN)),
         15 if n < 10 => live.input(Input::Close([Close::EndOfInput, Close::Shutdown][usize::from(n) % 2])),
         _ => drop(live.pull(stream.0, usize::from(n))),
     }
@@ -439,7 +515,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_run_of_any_machine_is_replayed(steps in vec((0..20_u8, any::<u8>()), 1..60)) {
+    fn any_run_of_any_machine_is_replayed(steps in vec((0..22_u8, any::<u8>()), 1..60)) {
         let pipe = || Pipe::new(MachineId(9), endpoint(), Time(1000));
         let exchange = || Exchange::new(MachineId(1), endpoint(), Time(1000));
         let (mut of_session, mut of_pipe) = (Live::new(session()), Live::new(pipe()));

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use mcp_core::answer::{
-    Annotations, Answer, Block, Content, Embedded, Icon, Link, ResourceBody, Role, Theme, ToolAnswer,
+    Annotations, Answer, Block, Completion, Content, Contents, Embedded, Icon, Link, PromptAnswer, PromptMessage,
+    ResourceAnswer, ResourceBody, Role, Theme, ToolAnswer,
 };
 use mcp_core::headers::HeadBuf;
 use mcp_core::question::Question;
@@ -42,6 +43,31 @@ fn answer() -> ToolAnswer {
     answer
 }
 
+/// Every kind of answer but a tool's, with and without what is optional.
+fn answers() -> Vec<Answer> {
+    let mut contents = ResourceAnswer::new(vec![
+        Contents::text("").with_uri("u\n").with_mime("m").with_meta("{ }"),
+        Contents::bytes(vec![0xFF]),
+        Contents::bytes(Bytes::new()),
+    ]);
+    contents.meta = Some("no json".into());
+    let says = |role, content| PromptMessage { role, content };
+    let mut prompt = PromptAnswer::new(vec![says(Role::Assistant, Content::text("\u{1}"))]);
+    prompt.messages.extend(answer().content.into_iter().map(|content| says(Role::User, content)));
+    prompt.description = Some("".into());
+    prompt.meta = Some("{}".into());
+    let mut completion = Completion::new(vec!["".into(), "\"é".into()]);
+    (completion.total, completion.has_more) = (Some(u64::MAX), true);
+    vec![
+        Answer::Resource(ResourceAnswer::default()),
+        Answer::Resource(contents),
+        Answer::Prompt(PromptAnswer::default()),
+        Answer::Prompt(prompt),
+        Answer::Complete(Completion::default()),
+        Answer::Complete(completion),
+    ]
+}
+
 fn whats() -> Vec<What> {
     let done = |outcome| What::Done { call: CallId(u64::MAX), outcome };
     let caller = Caller::new("a\u{1}b", Scopes::parse(" a  b:c "));
@@ -74,6 +100,8 @@ fn whats() -> Vec<What> {
         },
         What::Stray(CallId(0)),
         What::Changed { generation: 0, what: Change::Tools },
+        What::Changed { generation: 1, what: Change::Prompts },
+        What::Changed { generation: 2, what: Change::Resources },
         What::Tick,
         What::Close(Close::EndOfInput),
         What::Close(Close::Peer),
@@ -96,6 +124,7 @@ fn whats() -> Vec<What> {
             state: Bytes::from_static(&[0, 255]),
         }),
     ];
+    whats.extend(answers().into_iter().map(|answer| done(Outcome::Complete(answer))));
     for token in ["1", "-0", "9999999999999999999999", r#""\u0061""#, r#""""#] {
         whats.push(unread(Id::parse(token, 99), true));
     }

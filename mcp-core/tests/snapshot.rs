@@ -7,8 +7,8 @@ use mcp_core::answer::{Answer, ToolAnswer};
 use mcp_core::policy::{Policy, Timing};
 use mcp_core::question::{Question, Response};
 use mcp_core::{
-    CallId, Caller, Change, Close, Endpoint, Event, Input, Level, Machine, MachineId, Note, Outcome, Revision, Scopes,
-    Session, SessionId, Snapshot, SnapshotError, Span, StreamId, Time, Timer, wire,
+    CallId, Caller, Change, Close, Endpoint, Event, Input, Kind, Level, Machine, MachineId, Note, Outcome, Revision,
+    Scopes, Session, SessionId, Snapshot, SnapshotError, Span, StreamId, Time, Timer, wire,
 };
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
@@ -124,7 +124,7 @@ fn full() -> Client {
 #[test]
 fn what_wakes_holds_all_that_fell_asleep() {
     type Case = (&'static str, fn() -> Client);
-    let cases: [Case; 10] = [
+    let cases: [Case; 12] = [
         ("just initialized", || {
             let mut client = client(Policy::default());
             client.send(&fixture::initialize("2024-11-05", &json!({})));
@@ -142,6 +142,27 @@ fn what_wakes_holds_all_that_fell_asleep() {
         ("untold", || {
             let mut client = open(Revision::V2025_03_26, &json!({}));
             client.input(Input::Changed { catalog: fixture::catalog(), what: Change::Tools });
+            client
+        }),
+        ("untold of two lists", || {
+            let mut client = open(Revision::V2025_03_26, &json!({}));
+            for what in [Change::Resources, Change::Prompts] {
+                client.input(Input::Changed { catalog: fixture::catalog(), what });
+            }
+            client
+        }),
+        ("resource, prompt and completion ask", || {
+            let mut client = open(Revision::V2025_11_25, &json!({"elicitation": {}}));
+            let prompt = json!({"name": "greet", "arguments": {"who": "ü", "tone": ""}});
+            let complete = json!({"ref": {"type": "ref/resource", "uri": "notes://{id}"},
+                "argument": {"name": "id", "value": "x"}, "context": {"arguments": {"a": "b"}}});
+            let named =
+                json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "who", "value": ""}});
+            client.send(&fixture::request(1, "resources/read", &json!({"uri": "notes://a%2Fb"})));
+            client.send(&fixture::request(2, "prompts/get", &prompt));
+            client.send(&fixture::request(3, "completion/complete", &complete));
+            client.send(&fixture::request(4, "completion/complete", &named));
+            (0..4).for_each(|_| client.done(ask(&["one"])));
             client
         }),
         ("drowsy", || {
@@ -251,6 +272,32 @@ fn a_question_answered_after_a_sleep_elsewhere_goes_on_with_its_request_shim_5()
     assert_eq!(sent.one()["id"], json!(18_446_744_073_709_551_615_u64), "and progress must grow still (PROG-2)");
     assert_eq!(sent.one()["result"]["content"][0]["text"], "at last");
     assert!(sent.ended);
+}
+
+#[test]
+fn resources_and_prompts_that_ask_go_on_after_a_sleep_with_all_that_they_were_called_with_shim_5() {
+    let mut client = open(Revision::V2025_11_25, &json!({"elicitation": {}}));
+    let prompt = json!({"name": "greet", "arguments": {"who": "ü", "tone": ""}});
+    client.send(&fixture::request(1, "resources/read", &json!({"uri": "notes://a%2Fb"})));
+    let read = client.stream();
+    client.send(&fixture::request(2, "prompts/get", &prompt));
+    let got = client.stream();
+    let kinds: Vec<Kind> = client.calls.iter().map(|(_, call)| call.kind.clone()).collect();
+    client.done(ask(&["one"]));
+    client.done(ask(&["two"]));
+    let snapshot = sleep(&mut client);
+    client.machine = Session::wake(&snapshot, fixture::endpoint(), client.now).unwrap();
+    client.sent(read);
+    client.sent(got);
+    client.send(&reply(1));
+    client.send(&reply(2));
+    assert!(client.calls.iter().map(|(_, call)| &call.kind).eq(&kinds), "the handlers are called as before");
+    for (stream, member) in [(read, "contents"), (got, "messages")] {
+        let outcome = testkit::done(&client.calls[0].1);
+        client.done(outcome);
+        let sent = client.sent(stream);
+        assert!(sent.one()["result"].get(member).is_some() && sent.ended, "{}", sent.text);
+    }
 }
 
 #[test]

@@ -300,6 +300,27 @@ mod tests {
             (slot.progress, slot.level, slot.deadline) = (-0.5, Some(Level::Emergency), Some(crate::Time::MAX));
             (slot.rounds, slot.stream, slot.phase) = (u32::MAX, StreamId(u64::MAX), Phase::Asking(asking.clone()));
         }));
+        let handle = Handle(u64::MAX);
+        let variables = [("a".into(), "/é".into()), ("b".into(), "".into())].into();
+        let (name, uri) = (Arc::from("p"), Arc::from("a://{b}"));
+        for kind in [
+            Kind::Resource { resource: handle, uri: "a://\u{1}".into(), variables },
+            Kind::Prompt { prompt: handle, name: Arc::clone(&name), arguments: Bytes::from_static(b"{}") },
+            Kind::Complete {
+                of: Completes::Prompt { prompt: handle, name },
+                argument: "a".into(),
+                value: "".into(),
+                context: Bytes::from_static(b"{\"a\":\"b\"}"),
+            },
+            Kind::Complete {
+                of: Completes::Template { template: handle, uri },
+                argument: "".into(),
+                value: "v".into(),
+                context: Bytes::new(),
+            },
+        ] {
+            calls.insert(slot(|slot| (slot.kind, slot.phase) = (kind, Phase::Asking(asking.clone()))));
+        }
         calls.next = 8;
         calls.take(0);
         let loaded = again(&calls).expect("it reads back");

@@ -5,7 +5,6 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcp_core::answer::{Answer, ToolAnswer};
 use mcp_core::policy::Policy;
 use mcp_core::question::Question;
 use mcp_core::wire::{self, Unread};
@@ -47,7 +46,7 @@ enum Step {
     },
     Wait(u64),
     UntilDue,
-    Changed,
+    Changed(Change),
     /// Whether outputs are taken, and bytes pulled.
     Take(bool),
     Pull(bool),
@@ -67,6 +66,11 @@ enum Said {
         token: bool,
     },
     Extension(u8),
+    /// A list, a resource, a prompt or a completion.
+    Use {
+        id: u8,
+        what: u8,
+    },
     Cancel(u8),
     /// To one of the latest questions, or pings.
     Reply {
@@ -85,6 +89,7 @@ fn said() -> impl Strategy<Value = Said> {
         1 => any::<u8>().prop_map(Said::Level),
         8 => (any::<u8>(), any::<bool>()).prop_map(|(id, token)| Said::Call { id, token }),
         2 => any::<u8>().prop_map(Said::Extension),
+        6 => (any::<u8>(), any::<u8>()).prop_map(|(id, what)| Said::Use { id, what }),
         2 => any::<u8>().prop_map(Said::Cancel),
         8 => (0..4_u8, any::<u8>()).prop_map(|(back, how)| Said::Reply { back, how }),
         1 => Just(Said::Junk),
@@ -103,7 +108,7 @@ fn step() -> impl Strategy<Value = Step> {
         12 => (any::<u8>(), any::<u8>()).prop_map(|(call, how)| Step::Done { call, how }),
         3 => (0..40_000_u64).prop_map(Step::Wait),
         3 => Just(Step::UntilDue),
-        2 => Just(Step::Changed),
+        2 => (0..3_usize).prop_map(|what| Step::Changed(Change::ALL[what])),
         1 => any::<bool>().prop_map(Step::Take),
         2 => any::<bool>().prop_map(Step::Pull),
         1 => any::<u8>().prop_map(Step::Close),
@@ -162,7 +167,8 @@ struct Twin {
     sleeps: bool,
     naps: u64,
     resumed: u64,
-    tickets: Vec<Ticket>,
+    /// What runs, or ran, each with how it would end well.
+    tickets: Vec<(Ticket, Outcome)>,
     streams: Vec<StreamId>,
     ready: Vec<StreamId>,
     taking: bool,
@@ -205,7 +211,7 @@ impl Twin {
             match output {
                 Output::Call(ticket, call) => {
                     self.resumed += u64::from(call.resume.is_some());
-                    self.tickets.push(ticket);
+                    self.tickets.push((ticket, testkit::done(&call)));
                 }
                 Output::Expect(stream) => self.streams.push(stream),
                 Output::Ready(stream) => self.ready.push(stream),
@@ -287,19 +293,19 @@ impl Twin {
             }
             Step::Note { call, note } => {
                 if let Some(ticket) = pick(&self.tickets, *call) {
-                    let call = self.tickets[ticket].call();
+                    let call = self.tickets[ticket].0.call();
                     self.input(now, Input::Note { call, note: note_of(*note) });
                 }
             }
             Step::Done { call, how } => {
                 // Tickets of calls that were abandoned are among them: those come late.
                 if let Some(ticket) = pick(&self.tickets, *call) {
-                    let ticket = self.tickets.remove(ticket);
-                    self.input(now, Input::Done { ticket, outcome: outcome_of(*how) });
+                    let (ticket, well) = self.tickets.remove(ticket);
+                    self.input(now, Input::Done { ticket, outcome: outcome_of(*how, well) });
                 }
             }
             Step::Wait(_) | Step::UntilDue => self.input(now, Input::Tick),
-            Step::Changed => self.input(now, Input::Changed { catalog: fixture::catalog(), what: Change::Tools }),
+            Step::Changed(what) => self.input(now, Input::Changed { catalog: fixture::catalog(), what: *what }),
             Step::Take(taking) => self.taking = *taking,
             Step::Pull(pulling) => self.pulling = *pulling,
             // A session that has ended says little more, so most histories go on.
@@ -339,6 +345,27 @@ impl Said {
                 fixture::request(id(*n), "tools/call", &params)
             }
             Self::Extension(n) => fixture::request(id(*n), "acme/do", &json!({"n": n})),
+            Self::Use { id: n, what } => {
+                let argument = json!({"name": "who", "value": n.to_string()});
+                let variable = json!({"name": "id", "value": ""});
+                let (method, params) = match what % 7 {
+                    0 => ("resources/list", json!({})),
+                    1 => ("resources/read", json!({"uri": "notes://today"})),
+                    2 => ("resources/read", json!({"uri": format!("notes://{n}%20x")})),
+                    3 => ("prompts/get", json!({"name": "greet", "arguments": {"who": n.to_string(), "tone": ""}})),
+                    4 => (
+                        "completion/complete",
+                        json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": argument}),
+                    ),
+                    5 => (
+                        "completion/complete",
+                        json!({"ref": {"type": "ref/resource", "uri": "notes://{id}"}, "argument": variable,
+                            "context": {"arguments": {"a": "b"}}}),
+                    ),
+                    _ => ("prompts/get", json!({"name": "plain"})),
+                };
+                fixture::request(id(*n), method, &params)
+            }
             Self::Cancel(n) => {
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id(*n)}})
             }
@@ -379,13 +406,13 @@ fn note_of(note: u8) -> Note {
     }
 }
 
-fn outcome_of(how: u8) -> Outcome {
+fn outcome_of(how: u8, well: Outcome) -> Outcome {
     let form = Question::Form { message: "Who?".into(), schema: r#"{"type":"object","properties":{}}"#.into() };
     let url = Question::Url { message: "Go".into(), url: "https://example.com/".into(), id: "u".into() };
     let sample = |tools| Question::Sample { params: r#"{"messages":[],"maxTokens":1}"#.into(), tools };
     let all = [form, url, sample(false), sample(true), Question::Roots];
     match how % 8 {
-        0 | 1 => Outcome::Complete(Answer::Tool(ToolAnswer::text("done"))),
+        0 | 1 => well,
         2 => Outcome::Fail(Fault::internal("It failed")),
         count => {
             let skip = usize::from(how / 8) % all.len();
