@@ -1,11 +1,11 @@
 //! The HTTP+SSE transport of 2024-11-05, deprecated (HTTP-60, DEP-1): one stream down, one POST for each message up.
 //!
 //! ```text
-//!   GET  /sse ──────────────────────► 200 ◄─ event: endpoint   data: /messages?session=…
-//!                                          ◄─ event: message    data: {"jsonrpc":"2.0", ..}
-//!   POST /messages?session=… ───► 202                 ▲
-//!              │                                      │ Reader: frames, breaks silences
-//!              └───► Conversation: a Pipe behind a lock ◄───► Driver: a task that runs its calls
+//!   GET  /sse ─────────────────► 200 ◄─ event: endpoint   data: /messages?sessionId=…
+//!                                    ◄─ event: message    data: {"jsonrpc":"2.0", ..}
+//!   POST /messages?sessionId=… ─► 202           ▲
+//!              │                                │ Reader: frames, breaks silences
+//!              └──► Conversation: a Pipe behind a lock ◄──► Driver: a task that runs its calls
 //! ```
 //!
 //! It is a byte stream in two halves, so its machine is that of a byte stream, and what a message means, and of which era it
@@ -39,8 +39,8 @@ use conversation::Taken;
 use driver::Driver;
 use reader::Reader;
 
-/// The parameter of the URI that is POSTed to.
-const SESSION: &str = "session";
+/// The parameter of the URI that is POSTed to: as the official TypeScript servers name it, and the Python client reads it.
+const SESSION: &str = "sessionId";
 
 /// The two halves of the transport, and who speaks over it.
 pub(crate) struct HttpSse {

@@ -97,7 +97,7 @@ pub(crate) async fn greet(service: &McpService, stream: &mut Stream, uri: &str, 
 #[tokio::test]
 async fn a_get_is_told_first_where_to_post_http_60() {
     let (_stream, uri) = Stream::open(&old_service()).await;
-    let id = uri.strip_prefix("/messages?session=").expect("a relative URI with an id");
+    let id = uri.strip_prefix("/messages?sessionId=").expect("a relative URI with an id");
     assert_eq!(id.len(), 22, "128 bits in base64url: {id}");
     assert!(id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'));
 }
@@ -243,7 +243,7 @@ async fn paths_can_be_chosen_and_must_differ() {
     let service = build(McpService::builder(Tools::new()).http_sse_at("/old/stream/", "/old/in"));
     let response = service.handle(with_body(Request::get("/old/stream").header("host", "localhost"), "")).await;
     let (_stream, uri) = Stream::of(response).await;
-    assert!(uri.starts_with("/old/in?session="), "{uri}");
+    assert!(uri.starts_with("/old/in?sessionId="), "{uri}");
     for (stream, messages) in [
         ("/sse", "/sse"),
         ("/mcp", "/messages"),

@@ -56,7 +56,7 @@ async fn whoever_is_sent_away_opens_nothing() {
     };
     let service = build(McpService::builder(Tools::new()).http_sse().authenticate(refuse));
     assert_eq!(send(&service, with_body(get(), "")).await.status, 401);
-    assert_eq!(send(&service, with_body(post_to("/messages?session=x"), "{}")).await.status, 401);
+    assert_eq!(send(&service, with_body(post_to("/messages?sessionId=x"), "{}")).await.status, 401);
     assert_eq!(service.sessions(), 0);
 }
 
@@ -65,16 +65,16 @@ async fn an_unknown_id_is_404_however_it_looks_http_22() {
     let service = old_service();
     let (_stream, uri) = Stream::open(&service).await;
     let id = uri.rsplit_once('=').unwrap().1;
-    let huge = format!("/messages?session={}", "A".repeat(60_000));
+    let huge = format!("/messages?sessionId={}", "A".repeat(60_000));
     let longer = format!("{uri}A");
-    let (other, streamable) = (format!("/messages?sessionid={id}"), open(&service).await);
-    let streamable = format!("/messages?session={streamable}");
-    let guess = format!("/messages?session={}", "A".repeat(22));
+    let (other, streamable) = (format!("/messages?session={id}"), open(&service).await);
+    let streamable = format!("/messages?sessionId={streamable}");
+    let guess = format!("/messages?sessionId={}", "A".repeat(22));
     for uri in [
         "/messages",
         "/messages?",
-        "/messages?session",
-        "/messages?session=",
+        "/messages?sessionId",
+        "/messages?sessionId=",
         &huge,
         &longer,
         &other,
