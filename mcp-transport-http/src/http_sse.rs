@@ -151,7 +151,7 @@ pub(crate) fn get(shared: &Arc<Shared>, head: &Parts, caller: Caller) -> Respons
 
 fn open(shared: &Arc<Shared>, http_sse: &HttpSse, caller: Caller) -> Result<Reader, Fault> {
     let id = new_id()?;
-    let conversation = Conversation::new(id, caller.principal, shared);
+    let conversation = Conversation::new(id, caller, shared);
     http_sse.admit(id, &conversation, shared.endpoint().limits().sessions)?;
     shared.runtime.spawn(Box::pin(Driver::new(shared, &conversation)));
     let uri = format!("{}?{SESSION}={}", http_sse.messages, id.encode());

@@ -9,8 +9,8 @@ use std::task::{Context, Waker};
 
 use mcp_core::drive::Uplink;
 use mcp_core::{
-    Call, CallId, Caller, Close, Gate, Input, Machine, Note, Output, Pipe, Principal, Pull, SessionId, StreamId,
-    Ticket, Time, wire,
+    Call, CallId, Caller, Close, Gate, Input, Machine, Note, Output, Pipe, Pull, SessionId, StreamId, Ticket, Time,
+    wire,
 };
 
 use crate::head::RequestHead;
@@ -22,8 +22,8 @@ use crate::sync::lock;
 /// One conversation. It ends with its stream.
 pub(crate) struct Conversation {
     id: SessionId,
-    /// Whose it is.
-    principal: Option<Principal>,
+    /// Who opened it.
+    owner: Caller,
     shared: Weak<Shared>,
     state: Mutex<State>,
 }
@@ -75,7 +75,7 @@ pub(super) enum Taken {
 }
 
 impl Conversation {
-    pub(super) fn new(id: SessionId, principal: Option<Principal>, shared: &Arc<Shared>) -> Arc<Self> {
+    pub(super) fn new(id: SessionId, owner: Caller, shared: &Arc<Shared>) -> Arc<Self> {
         let now = shared.now();
         let state = State {
             machine: Pipe::new(shared.machine_id(), Arc::clone(shared.endpoint()), now),
@@ -89,11 +89,11 @@ impl Conversation {
             waiting: Waiting::new(&shared.seats),
             closed: false,
         };
-        Arc::new(Self { id, principal, shared: Arc::downgrade(shared), state: Mutex::new(state) })
+        Arc::new(Self { id, owner, shared: Arc::downgrade(shared), state: Mutex::new(state) })
     }
 
     pub(super) fn belongs_to(&self, caller: &Caller) -> bool {
-        self.principal == caller.principal
+        self.owner.principal == caller.principal
     }
 
     /// Hands on what the client has sent, if there is room for what comes of it.

@@ -330,3 +330,63 @@ pub(crate) fn by_header(head: &http::request::Parts) -> Caller {
     let name = head.headers.get("x-user").and_then(|value| value.to_str().ok());
     name.map_or_else(Caller::anonymous, |name| Caller::new(name, mcp_core::Scopes::default()))
 }
+
+#[tokio::test]
+async fn a_batch_of_2025_03_26_is_answered_by_an_event_for_each_request() {
+    let service = old_service();
+    let (mut stream, uri) = Stream::open(&service).await;
+    greet(&service, &mut stream, &uri, "2025-03-26").await;
+    tell(&service, &uri, &json!([ping(1), initialized(), ping(2)])).await;
+    assert_eq!([stream.next().await["id"].clone(), stream.next().await["id"].clone()], [1, 2]);
+}
+
+#[tokio::test]
+async fn pages_of_allowed_origins_can_read_it_where_cors_is_on_http_13() {
+    let service = build(McpService::builder(Tools::new()).http_sse().cors());
+    let origin = "http://localhost:3000";
+    let response = service.handle(with_body(get().header("origin", origin), "")).await;
+    assert_eq!(response.headers()["access-control-allow-origin"], origin);
+    let (_stream, uri) = Stream::of(response).await;
+    let preflight = Request::options(&uri).header("host", "localhost").header("origin", origin);
+    let got = send(&service, with_body(preflight, "")).await;
+    assert_eq!((got.status, got.header("access-control-allow-origin")), (204, Some(origin)));
+    let got = send(&service, with_body(post_to(&uri).header("origin", origin), ping(1).to_string())).await;
+    assert_eq!((got.status, got.header("access-control-allow-origin")), (202, Some(origin)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_conversations_at_once_lose_no_answer() {
+    const CALLS: u64 = 100;
+    let service = old_service();
+    let talks = (0..8).map(|_| {
+        let service = service.clone();
+        tokio::spawn(async move {
+            let (mut stream, uri) = Stream::open(&service).await;
+            greet(&service, &mut stream, &uri, "2025-11-25").await;
+            let to = (service.clone(), uri.clone());
+            let posts = tokio::spawn(async move {
+                for id in 1..=CALLS {
+                    let (tool, arguments) =
+                        [("echo", json!({"text": id})), ("slow", json!({"ms": id % 3, "text": id}))][id as usize % 2]
+                            .clone();
+                    tell(&to.0, &to.1, &call(id, tool, arguments)).await;
+                }
+            });
+            let mut answered: Vec<u64> = Vec::new();
+            while answered.len() < CALLS as usize {
+                let message = stream.next().await;
+                let id = message["id"].as_u64().expect("an answer");
+                let text = result_text(&message);
+                assert!(text.ends_with(&format!(" {id}")), "{text}");
+                answered.push(id);
+            }
+            posts.await.unwrap();
+            answered.sort_unstable();
+            assert_eq!(answered, (1..=CALLS).collect::<Vec<u64>>());
+        })
+    });
+    for talk in talks.collect::<Vec<_>>() {
+        talk.await.unwrap();
+    }
+    ends(&service).await;
+}
