@@ -51,8 +51,8 @@ impl Setting {
             Self::AnyHost | Self::AnyOrigin | Self::Cors => return None,
             #[cfg(feature = "http-sse")]
             Self::HttpSse { stream, messages } => {
-                let is_wrong = |path: &&Box<str>| Builder::check_http_sse_path(path).is_err();
-                let path = [stream, messages].into_iter().find(is_wrong)?;
+                let is_fine = Builder::check_http_sse_path(stream).is_ok();
+                let path = if is_fine { messages } else { stream };
                 ("HTTP-60", "http_sse_at", path, Builder::check_http_sse_path(path))
             }
         };
