@@ -11,8 +11,8 @@ const inspectorHoles = {
 };
 const noPing = { ping: 'ping is not part of 2026-07-28' };
 
-function rows(client, modes, holes = {}) {
-  return ['http', 'stdio'].flatMap(transport =>
+function rows(client, modes, holes = {}, transports = ['http', 'stdio']) {
+  return transports.flatMap(transport =>
     modes.map(([mode, revision]) => ({
       client, transport, mode, revision,
       holes: { ...(modern.includes(revision) ? noPing : {}), ...holes },
@@ -28,5 +28,7 @@ export const matrix = [
   ...rows('python-1', handshakes),
   ...rows('python-2', both),
   ...rows('rmcp', both),
+  // The transport of 2024-11-05, with the clients that have it; the revision is another matter.
+  ...['typescript-1', 'typescript-2', 'python-1', 'python-2'].flatMap(client => rows(client, handshakes, {}, ['sse'])),
   ...rows('inspector', [['legacy', '2025-11-25'], ['auto', modern[0]], ['modern', modern[0]]], inspectorHoles),
 ];

@@ -14,5 +14,5 @@ export const operations = {
   logging: 'log messages arrive at the level asked for, and none when they were not asked for',
   header: 'a tool with an x-mcp-header parameter takes plain and non-ASCII values',
   ping: 'ping is answered',
-  close: 'the client closes; a session is gone (404; rmcp does not show its id), a stdio server ends by itself with status 0',
+  close: 'the client closes; a session is gone (404; over HTTP+SSE with its stream; rmcp does not show its id), a stdio server ends by itself with status 0',
 };

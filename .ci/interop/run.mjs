@@ -87,13 +87,15 @@ async function run(row, index) {
   const input = { ...row, holes: Object.keys(row.holes), modules };
   const statusFile = join(scratch, `status-${index}`);
   let server;
-  if (row.transport === 'http') {
-    server = start([demo, '--http', '127.0.0.1:0']);
+  if (row.transport !== 'stdio') {
+    const sse = row.transport === 'sse';
+    server = start([demo, '--http', '127.0.0.1:0', ...(sse ? ['--sse'] : [])]);
     input.url = await until(10_000, () => server.err.match(/listening on (http:\S+)/)?.[1] ?? (server.status !== undefined && 'none'));
     if (!input.url?.startsWith('http')) {
       kill(server.child.pid);
       return failed(`the server did not say where it listens: ${server.err.slice(-500)}`);
     }
+    if (sse) input.url = input.url.replace(/mcp$/, 'sse');
   } else {
     input.command = [join(here, 'stdio-server'), statusFile, demo, '--stdio'];
   }

@@ -69,6 +69,13 @@ impl Pipe {
         self.desk.phase.ready().map(|ready| &ready.peer)
     }
 
+    /// Bytes that wait to be pulled: for a driver of many pipes, which bounds what all of them hold together. One of them is
+    /// bounded by its [gate](Machine::gate).
+    #[must_use]
+    pub fn unsent(&self) -> usize {
+        self.desk.streams.bytes()
+    }
+
     fn message(&mut self, message: Message, sender: Sender<'_>) {
         match message.shape() {
             Shape::Request => self.request(&message, sender),

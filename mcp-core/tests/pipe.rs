@@ -5,7 +5,9 @@ use std::sync::Arc;
 use mcp_core::answer::{Answer, ToolAnswer};
 use mcp_core::question::Question;
 use mcp_core::record::Recorder;
-use mcp_core::{Change, Close, Endpoint, Event, Input, MachineId, Note, Outcome, Pipe, Revision, Time};
+use mcp_core::{
+    Change, Close, Endpoint, Event, Input, Machine as _, MachineId, Note, Outcome, Pipe, Pull, Revision, StreamId, Time,
+};
 use serde_json::{Value, json};
 use testkit::{Script, fixture};
 
@@ -317,6 +319,17 @@ fn a_peer_that_does_not_read_closes_the_gate_and_opens_it_again_rule_6() {
     script.hold(false);
     assert!(!script.is_full());
     assert_eq!(script.received().messages.len(), 40);
+}
+
+#[test]
+fn what_waits_is_counted_until_it_is_pulled_rule_6() {
+    let mut pipe = Pipe::new(MachineId(1), fixture::endpoint(), Time(0));
+    let unread = mcp_core::wire::read("{".into(), fixture::endpoint().limits()).unwrap_err();
+    pipe.handle(Time(1), Input::Unread(unread));
+    let waiting = pipe.unsent();
+    let mut line = Vec::new();
+    assert_eq!(pipe.pull(StreamId::ONLY, &mut line, 1 << 16), Pull::Wait);
+    assert_eq!((line.len(), pipe.unsent()), (waiting + 1, 0), "all but the line break");
 }
 
 #[test]

@@ -35,6 +35,11 @@ enum Setting {
     Origin(Box<str>),
     AnyOrigin,
     Cors,
+    #[cfg(feature = "http-sse")]
+    HttpSse {
+        stream: Box<str>,
+        messages: Box<str>,
+    },
 }
 
 impl Setting {
@@ -44,17 +49,40 @@ impl Setting {
             Self::Host(host) => ("HTTP-2", "allow_host", host, Builder::check_host(host)),
             Self::Origin(origin) => ("HTTP-2", "allow_origin", origin, Builder::check_origin(origin)),
             Self::AnyHost | Self::AnyOrigin | Self::Cors => return None,
+            #[cfg(feature = "http-sse")]
+            Self::HttpSse { stream, messages } => {
+                let is_fine = Builder::check_http_sse_path(stream).is_ok();
+                let path = if is_fine { messages } else { stream };
+                ("HTTP-60", "http_sse_at", path, Builder::check_http_sse_path(path))
+            }
         };
-        let remedy = checked.err()?;
-        let message = format!("{method}(\"{}\"): {remedy}", reflect(given));
-        Some(Defect { entry: "http".into(), rule, message: message.into() })
+        Some(defect(rule, method, given, checked.err()?))
     }
+}
+
+fn defect(rule: &'static str, method: &str, given: &str, remedy: &str) -> Defect {
+    let message = format!("{method}(\"{}\"): {remedy}", reflect(given));
+    Defect { entry: "http".into(), rule, message: message.into() }
 }
 
 impl Http {
     /// What is wrong with the settings.
     pub(crate) fn defects(&self) -> Vec<Defect> {
-        self.0.iter().filter_map(Setting::defect).collect()
+        let defects: Vec<Defect> = self.0.iter().filter_map(Setting::defect).collect();
+        #[cfg(feature = "http-sse")]
+        let defects = if defects.is_empty() { self.clash().into_iter().collect() } else { defects };
+        defects
+    }
+
+    /// Two things at one path.
+    #[cfg(feature = "http-sse")]
+    fn clash(&self) -> Option<Defect> {
+        let (stream, messages) = self.0.iter().rev().find_map(|setting| match setting {
+            Setting::HttpSse { stream, messages } => Some((stream, messages)),
+            _ => None,
+        })?;
+        let remedy = Builder::check_http_sse(self.path(), stream, messages).err()?;
+        Some(defect("HTTP-60", "http_sse_at", &format!("{stream}, {messages}"), remedy))
     }
 
     /// The path of the endpoint.
@@ -74,6 +102,8 @@ impl Http {
             Setting::Origin(origin) => builder.allow_origin(origin),
             Setting::AnyOrigin => builder.allow_any_origin(),
             Setting::Cors => builder.cors(),
+            #[cfg(feature = "http-sse")]
+            Setting::HttpSse { stream, messages } => builder.http_sse_at(stream, messages),
         })
     }
 }
@@ -109,6 +139,29 @@ impl Server {
     /// Lets web pages of the allowed origins read the answers (HTTP-13). Off by default.
     pub fn cors(self) -> Self {
         self.http(Setting::Cors)
+    }
+
+    /// Serves the HTTP+SSE transport of 2024-11-05 as well, at `/sse` and `/messages`: for clients that know no other. It is
+    /// deprecated, and off by default (DEP-1); clients since 2025-03-26 do without.
+    ///
+    /// ```no_run
+    /// # async fn example(server: mcp_server::Server) -> mcp_server::Result<()> {
+    /// server.http_sse().serve_http("127.0.0.1:8000").await
+    /// # }
+    /// ```
+    ///
+    /// What holds for the endpoint holds there: hosts, origins, limits, and how it shuts down. A conversation lives as long as
+    /// its stream, and its calls with it.
+    #[cfg(feature = "http-sse")]
+    pub fn http_sse(self) -> Self {
+        self.http_sse_at("/sse", "/messages")
+    }
+
+    /// The same at other paths. Clients are told the second as it is: within another framework both must be routed without
+    /// being stripped, as `route_service` does.
+    #[cfg(feature = "http-sse")]
+    pub fn http_sse_at(self, stream: impl AsRef<str>, messages: impl AsRef<str>) -> Self {
+        self.http(Setting::HttpSse { stream: stream.as_ref().into(), messages: messages.as_ref().into() })
     }
 
     /// Builds the server and serves HTTP: see [`App::serve_http`].

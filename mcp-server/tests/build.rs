@@ -151,6 +151,21 @@ fn a_path_that_cannot_be_is_reported_by_the_name_of_its_method_http_1() {
 }
 
 #[test]
+#[cfg(feature = "http-sse")]
+fn paths_of_http_sse_that_cannot_be_are_reported_http_60() {
+    for (stream, messages, said) in [
+        ("sse", "/messages", "http_sse_at(\"sse\"): give a path"),
+        ("/sse", "//host/m", "http_sse_at(\"//host/m\"): give a path"),
+        ("/mcp", "/messages", "http_sse_at(\"/mcp, /messages\"): give the endpoint"),
+    ] {
+        let error = Server::new("test", "1").http_sse_at(stream, messages).build().expect_err("they cannot be");
+        assert_eq!(defects(&error), [("http", "HTTP-60")]);
+        assert!(error.defects()[0].message.starts_with(said), "{error}");
+    }
+    assert!(Server::new("test", "1").http_sse_at("/old", "/old/in").build().is_ok());
+}
+
+#[test]
 #[cfg(not(feature = "validate"))]
 fn a_schema_as_data_without_the_feature_that_enforces_it_is_a_mistake_design_8() {
     let error = Server::new("test", "1")

@@ -5,6 +5,8 @@
 use std::time::Duration;
 
 use axum::Router;
+#[cfg(feature = "http-sse")]
+use axum::body::HttpBody;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
 use mcp_server::http::McpService;
@@ -75,4 +77,50 @@ async fn it_answers_a_request_by_itself_and_no_more_once_it_is_shut_down() {
     assert!(String::from_utf8_lossy(&body).contains("Hello!"), "{body:?}");
     service.shutdown(Duration::ZERO).await;
     assert_eq!(service.handle(call("/mcp")).await.status(), StatusCode::SERVICE_UNAVAILABLE);
+}
+
+#[tokio::test]
+async fn what_is_deprecated_is_off_unless_it_is_asked_for_dep_1() {
+    let service = service(server());
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"},
+    }});
+    let request = Request::post("/mcp").header("host", "localhost").header("content-type", "application/json");
+    let request = request.header("accept", "application/json, text/event-stream");
+    let response = service.handle(request.body(Body::from(initialize.to_string())).expect("a request")).await;
+    let body = to_bytes(Body::new(response.into_body()), 1 << 16).await.expect("a body");
+    let answer: Value = serde_json::from_slice(&body).expect("JSON");
+    assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(answer["result"]["capabilities"].get("logging"), None, "{answer}");
+    for (method, path) in [("GET", "/sse"), ("POST", "/messages"), ("POST", "/sse")] {
+        let request = Request::builder().method(method).uri(path).header("host", "localhost").body(Body::empty());
+        assert_eq!(service.handle(request.expect("a request")).await.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+}
+
+#[cfg(feature = "http-sse")]
+#[tokio::test]
+async fn http_sse_is_served_beside_it_within_axum_http_60_http_61() {
+    let service = service(server().http_sse());
+    let mut router = Router::new()
+        .route_service("/mcp", service.clone())
+        .route_service("/sse", service.clone())
+        .route_service("/messages", service);
+    let get = Request::get("/sse").header("host", "localhost").body(Body::empty()).expect("a request");
+    let Ok(response) = router.call(get).await;
+    let mut stream = response.into_body();
+    let mut next = async || {
+        let frame = std::future::poll_fn(|cx| HttpBody::poll_frame(std::pin::Pin::new(&mut stream), cx)).await;
+        let frame = frame.expect("an event").expect("no error").into_data().expect("no trailers");
+        String::from_utf8(frame.to_vec()).expect("UTF-8")
+    };
+    let first = next().await;
+    let uri = first.strip_prefix("event: endpoint\ndata: ").expect("where to POST").trim_end();
+    let (head, body) = call("/mcp").into_parts();
+    let post = Request::post(uri).header("host", "localhost").header("content-type", "application/json");
+    let Ok(response) = router.call(post.body(body).expect("a request")).await;
+    assert_eq!((response.status(), head.method.as_str()), (StatusCode::ACCEPTED, "POST"));
+    assert!(to_bytes(response.into_body(), 10).await.expect("a body").is_empty());
+    let message = next().await;
+    assert!(message.starts_with("event: message\ndata: {") && message.contains("Hello!"), "{message}");
 }

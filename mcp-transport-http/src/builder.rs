@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+#[cfg(feature = "sse")]
+use std::sync::Weak;
 use std::time::Duration;
 
 use http::Response;
@@ -12,6 +14,8 @@ use mcp_core::drive::Handler;
 
 use crate::body::Body;
 use crate::guard::Guard;
+#[cfg(feature = "sse")]
+use crate::http_sse::{HttpSse, Resource};
 use crate::runtime::Runtime;
 use crate::service::McpService;
 use crate::shared::Shared;
@@ -32,14 +36,37 @@ pub(crate) struct Config {
     pub(crate) body_time: Duration,
     pub(crate) resumable: bool,
     pub(crate) authenticate: Option<Arc<Authenticate>>,
+    #[cfg(feature = "sse")]
+    pub(crate) http_sse: Option<Arc<HttpSse>>,
+}
+
+/// What is served at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Streamable HTTP.
+    Endpoint,
+    #[cfg(feature = "sse")]
+    HttpSse(Resource),
 }
 
 impl Config {
-    /// Whether that is the endpoint's path: with or without a slash at the end, and never by a redirect, which would
-    /// lose the body (HTTP-1).
-    pub(crate) fn is_here(&self, path: &str) -> bool {
-        path.strip_suffix('/').unwrap_or(path) == &*self.path
+    /// What is served at that path: with or without a slash at the end, and never by a redirect, which would lose the
+    /// body (HTTP-1).
+    pub(crate) fn place(&self, path: &str) -> Option<Place> {
+        let path = without_slash(path);
+        if path == &*self.path {
+            return Some(Place::Endpoint);
+        }
+        #[cfg(feature = "sse")]
+        if let Some(resource) = self.http_sse.as_ref().and_then(|http_sse| http_sse.resource(path)) {
+            return Some(Place::HttpSse(resource));
+        }
+        None
     }
+}
+
+fn without_slash(path: &str) -> &str {
+    path.strip_suffix('/').unwrap_or(path)
 }
 
 impl fmt::Debug for Config {
@@ -71,6 +98,8 @@ impl Builder {
             body_time: BODY_TIME,
             resumable: true,
             authenticate: None,
+            #[cfg(feature = "sse")]
+            http_sse: None,
         };
         Self { handler: Box::new(handler), config, mistakes: Vec::new() }
     }
@@ -80,7 +109,7 @@ impl Builder {
     #[must_use]
     pub fn path(mut self, path: &str) -> Self {
         self.note("path", path, Self::check_path(path));
-        self.config.path = path.strip_suffix('/').unwrap_or(path).into();
+        self.config.path = without_slash(path).into();
         self
     }
 
@@ -137,6 +166,29 @@ impl Builder {
         self
     }
 
+    /// Serves the HTTP+SSE transport of 2024-11-05 as well, for clients that know no other: a GET of `/sse` opens the
+    /// stream of one conversation, whose messages are POSTed to `/messages`. The transport is deprecated (DEP-1), and off by
+    /// default; clients since 2025-03-26 do without.
+    ///
+    /// All that holds for the endpoint holds there: hosts, origins, authentication, limits. There are as many conversations
+    /// at most as sessions ([`Limits::sessions`](mcp_core::policy::Limits)), counted by themselves.
+    #[cfg(feature = "sse")]
+    #[must_use]
+    pub fn http_sse(self) -> Self {
+        self.http_sse_at("/sse", "/messages")
+    }
+
+    /// The same at other paths. Clients are told `messages` as it is, so a framework that strips the path which it routes
+    /// by cannot be in between.
+    #[cfg(feature = "sse")]
+    #[must_use]
+    pub fn http_sse_at(mut self, stream: &str, messages: &str) -> Self {
+        self.note("http_sse_at", stream, Self::check_http_sse_path(stream));
+        self.note("http_sse_at", messages, Self::check_http_sse_path(messages));
+        self.config.http_sse = Some(Arc::new(HttpSse::new(without_slash(stream), without_slash(messages))));
+        self
+    }
+
     /// How long the body of a request may take; 30 s by default. After that it is refused with 408.
     #[must_use]
     pub const fn body_time(mut self, span: Duration) -> Self {
@@ -158,11 +210,25 @@ impl Builder {
     /// # Errors
     ///
     /// Every host, origin and path above that cannot be one.
-    pub fn build(self, runtime: impl Runtime) -> Result<McpService, BuildError> {
+    // Without the feature nothing is added to the mistakes.
+    #[cfg_attr(not(feature = "sse"), allow(unused_mut))]
+    pub fn build(mut self, runtime: impl Runtime) -> Result<McpService, BuildError> {
+        #[cfg(feature = "sse")]
+        if let Some(http_sse) = &self.config.http_sse {
+            let checked = Self::check_http_sse(&self.config.path, http_sse.stream(), http_sse.messages());
+            let at = format!("{}, {}", http_sse.stream(), http_sse.messages());
+            self.note("http_sse_at", &at, checked);
+        }
         if !self.mistakes.is_empty() {
             return Err(BuildError(self.mistakes));
         }
-        Ok(McpService::new(Shared::new(self.handler, Box::new(runtime), self.config)))
+        let shared = Shared::new(self.handler, Box::new(runtime), self.config);
+        #[cfg(feature = "sse")]
+        if let Some(http_sse) = &shared.config.http_sse {
+            let watcher: Weak<HttpSse> = Arc::downgrade(http_sse);
+            shared.handler.subscribe(watcher);
+        }
+        Ok(McpService::new(shared))
     }
 
     /// Whether [`Builder::path`] takes that, to be asked before there is a handler.
@@ -174,6 +240,35 @@ impl Builder {
         match path.starts_with('/') && !path.contains(['?', '#', '{', '*']) {
             true => Ok(()),
             false => Err("give the path of one endpoint, as in `/mcp`"),
+        }
+    }
+
+    /// Whether [`Builder::http_sse_at`] takes that as one of its paths.
+    ///
+    /// # Errors
+    ///
+    /// What to give instead.
+    #[cfg(feature = "sse")]
+    pub fn check_http_sse_path(path: &str) -> Result<(), &'static str> {
+        // It becomes a line of an event, and a reference that must not lead to another host.
+        let tellable = path.len() > 1 && path.bytes().all(|byte| byte.is_ascii_graphic()) && !path.starts_with("//");
+        match tellable && Self::check_path(path).is_ok() {
+            true => Ok(()),
+            false => Err("give a path as it stands in a URL, as in `/sse`"),
+        }
+    }
+
+    /// Whether [`Builder::http_sse_at`] takes these two beside the endpoint's own path.
+    ///
+    /// # Errors
+    ///
+    /// What to give instead.
+    #[cfg(feature = "sse")]
+    pub fn check_http_sse(endpoint: &str, stream: &str, messages: &str) -> Result<(), &'static str> {
+        let [endpoint, stream, messages] = [endpoint, stream, messages].map(without_slash);
+        match endpoint != stream && endpoint != messages && stream != messages {
+            true => Ok(()),
+            false => Err("give the endpoint, the stream and the messages a path each"),
         }
     }
 

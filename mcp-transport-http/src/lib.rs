@@ -16,6 +16,7 @@
 //!
 //! * [`McpService`] takes requests with any body. One that is answered at once costs no task and no timer.
 //! * [`RequestHead`] is what the code of a call can learn of the request that started it.
+//! * The HTTP+SSE transport of 2024-11-05, deprecated, may be served beside it (feature `sse`, and `Builder::http_sse`).
 //! * [`Runtime`] is what it needs of an async runtime: to start a task and to sleep.
 //! * `Server` listens on a TCP port, with limits in number, size and time (feature `tokio`, on by default).
 //!
@@ -30,6 +31,8 @@ mod clock;
 mod cors;
 mod guard;
 mod head;
+#[cfg(feature = "sse")]
+mod http_sse;
 #[cfg(feature = "tokio")]
 mod linger;
 mod log;

@@ -15,7 +15,7 @@ use mcp_core::Caller;
 
 use crate::body::Body;
 use crate::cors;
-use crate::service::{Received, check, post, receive};
+use crate::service::{Received, Recipient, check, post, receive};
 use crate::shared::Shared;
 use crate::source::{Answered, Source, open};
 use crate::upload::Upload;
@@ -37,7 +37,7 @@ pin_project_lite::pin_project! {
 /// What has to happen next.
 enum Step {
     Receive,
-    Upload(Caller, Upload),
+    Upload(Caller, Upload, Recipient),
     Wait(Box<dyn Source>),
     Done,
 }
@@ -68,17 +68,17 @@ where
                     }
                     match receive(this.shared, head, &this.body.size_hint(), cx) {
                         Received::Answered(answered) => answered,
-                        Received::Post(caller, upload) => {
-                            *this.step = Step::Upload(caller, upload);
+                        Received::Post(caller, upload, recipient) => {
+                            *this.step = Step::Upload(caller, upload, recipient);
                             continue;
                         }
                     }
                 }
-                Step::Upload(caller, upload) => {
+                Step::Upload(caller, upload, recipient) => {
                     let read = ready!(upload.poll(this.body.as_mut(), cx, &*this.shared.runtime));
                     let Some(head) = this.head.take() else { return Poll::Pending };
                     match read {
-                        Ok(bytes) => post(this.shared, head, caller, bytes, cx),
+                        Ok(bytes) => post(this.shared, head, caller, recipient, bytes, cx),
                         Err(fault) => Answered::Now(crate::answer::refuse(&fault)),
                     }
                 }

@@ -75,6 +75,42 @@ impl Drop for Unread {
     }
 }
 
+/// Bytes that wait within a machine for a reader, counted with those on their way.
+#[cfg(feature = "sse")]
+pub(crate) struct Waiting {
+    bytes: usize,
+    seats: Arc<Seats>,
+}
+
+#[cfg(feature = "sse")]
+impl Waiting {
+    pub(crate) fn new(seats: &Arc<Seats>) -> Self {
+        Self { bytes: 0, seats: Arc::clone(seats) }
+    }
+
+    /// That many wait now.
+    pub(crate) fn set(&mut self, bytes: usize) {
+        let before = std::mem::replace(&mut self.bytes, bytes);
+        if bytes >= before {
+            self.seats.unread.fetch_add(bytes - before, Ordering::Relaxed);
+        } else {
+            self.seats.unread.fetch_sub(before - bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether all readers together have left too much.
+    pub(crate) fn is_congested(&self) -> bool {
+        self.seats.unread.load(Ordering::Relaxed) >= self.seats.most_unread
+    }
+}
+
+#[cfg(feature = "sse")]
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
 /// One call's room, given back when it is dropped.
 struct Seat(Arc<Seats>);
 

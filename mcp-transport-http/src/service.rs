@@ -19,9 +19,11 @@ use mcp_core::{Caller, Catalog, Change, Close, Exchange, Head, Input, Reply, Ses
 
 use crate::answer::{not_here, refuse, respond, whole};
 use crate::body::Body;
-use crate::builder::Builder;
+use crate::builder::{Builder, Place};
 use crate::cors;
 use crate::head::RequestHead;
+#[cfg(feature = "sse")]
+use crate::http_sse::{self, Conversation, Resource};
 use crate::responding::Responding;
 use crate::session::Cell;
 use crate::shared::Shared;
@@ -41,8 +43,17 @@ pub struct McpService {
 /// What can be said before the body is read.
 pub(crate) enum Received {
     /// The body is to be read.
-    Post(Caller, Upload),
+    Post(Caller, Upload, Recipient),
     Answered(Answered),
+}
+
+/// Whom the message of a POST is for.
+pub(crate) enum Recipient {
+    /// The machine that the message itself and its headers name.
+    Routed,
+    /// The conversation that the URI names.
+    #[cfg(feature = "sse")]
+    Conversation(Arc<Conversation>),
 }
 
 impl McpService {
@@ -100,12 +111,19 @@ impl McpService {
     /// to its handler when it is built.
     pub fn changed(&self, catalog: &Arc<Catalog>, what: Change) {
         Watcher::changed(&*self.shared, catalog, what);
+        #[cfg(feature = "sse")]
+        if let Some(http_sse) = &self.shared.config.http_sse {
+            http_sse.changed(catalog, what);
+        }
     }
 
-    /// How many legacy sessions live.
+    /// How many legacy sessions live, conversations over HTTP+SSE among them.
     #[must_use]
     pub fn sessions(&self) -> usize {
-        self.shared.sessions.len()
+        let sessions = self.shared.sessions.len();
+        #[cfg(feature = "sse")]
+        let sessions = sessions + self.shared.config.http_sse.as_ref().map_or(0, |http_sse| http_sse.len());
+        sessions
     }
 
     /// Ends everything: new requests are refused with 503 from now on, calls that run have `grace` to end and are
@@ -125,6 +143,10 @@ impl McpService {
         .await;
         shared.parked.close();
         shared.sessions.for_each(|cell| cell.tell(shared, Input::Close(Close::Shutdown)));
+        #[cfg(feature = "sse")]
+        if let Some(http_sse) = &shared.config.http_sse {
+            http_sse.close(shared);
+        }
     }
 }
 
@@ -172,9 +194,7 @@ pub(crate) fn check(shared: &Shared, head: &Parts) -> Option<Response<Body>> {
 pub(crate) fn receive(shared: &Arc<Shared>, head: &Parts, size: &SizeHint, cx: &mut Context<'_>) -> Received {
     let config = &shared.config;
     let answer = |response| Received::Answered(Answered::Now(response));
-    if !config.is_here(head.uri.path()) {
-        return answer(not_here());
-    }
+    let Some(place) = config.place(head.uri.path()) else { return answer(not_here()) };
     if head.method == Method::OPTIONS {
         return answer(cors::preflight(head, config.cors));
     }
@@ -188,14 +208,26 @@ pub(crate) fn receive(shared: &Arc<Shared>, head: &Parts, size: &SizeHint, cx: &
     if shared.is_closing() {
         return answer(refuse(&Fault::shutting_down().with_status(503)));
     }
-    if head.method == Method::POST {
-        let limit = shared.endpoint().limits().body;
-        return match Upload::admit(&head.headers, size, limit, config.body_time) {
-            Ok(upload) => Received::Post(caller, upload),
-            Err(fault) => answer(refuse(&fault)),
-        };
+    match place {
+        Place::Endpoint if head.method == Method::POST => upload(shared, head, size, caller, Recipient::Routed),
+        Place::Endpoint => Received::Answered(without_body(shared, head, &caller, cx)),
+        #[cfg(feature = "sse")]
+        Place::HttpSse(Resource::Stream) => answer(http_sse::get(shared, head, caller)),
+        #[cfg(feature = "sse")]
+        Place::HttpSse(Resource::Messages) => match http_sse::recipient(shared, head, &caller) {
+            Ok(conversation) => upload(shared, head, size, caller, Recipient::Conversation(conversation)),
+            Err(response) => answer(*response),
+        },
     }
-    Received::Answered(without_body(shared, head, &caller, cx))
+}
+
+/// Looks what a POST says of its body.
+fn upload(shared: &Shared, head: &Parts, size: &SizeHint, caller: Caller, recipient: Recipient) -> Received {
+    let limit = shared.endpoint().limits().body;
+    match Upload::admit(&head.headers, size, limit, shared.config.body_time) {
+        Ok(upload) => Received::Post(caller, upload, recipient),
+        Err(fault) => Received::Answered(Answered::Now(refuse(&fault))),
+    }
 }
 
 /// Answers what is no POST.
@@ -230,9 +262,17 @@ pub(crate) fn post(
     shared: &Arc<Shared>,
     parts: Parts,
     caller: &Caller,
-    body: bytes::Bytes,
+    recipient: &Recipient,
+    body: Bytes,
     cx: &mut Context<'_>,
 ) -> Answered {
+    match recipient {
+        Recipient::Routed => {}
+        #[cfg(feature = "sse")]
+        Recipient::Conversation(conversation) => {
+            return Answered::Now(http_sse::post(shared, conversation, parts, caller, body));
+        }
+    }
     let endpoint = shared.endpoint();
     let message = match wire::read(body, endpoint.limits()) {
         Ok(message) => message,
@@ -275,18 +315,23 @@ pub(crate) fn post(
 
 /// A new session, in the table: it takes itself out again if its handshake is refused.
 fn open(shared: &Arc<Shared>) -> Result<Arc<Cell>, Fault> {
-    let mut random = [0; 16];
-    getrandom::fill(&mut random).map_err(|error| {
-        tracing::error!(%error, "no random numbers: a session could not be opened");
-        Fault::internal("No session can be opened").with_status(503)
-    })?;
-    let id = SessionId::new(random);
+    let id = new_id()?;
     shared.sessions.admit(id, shared)?;
     let machine = Session::new(shared.machine_id(), Arc::clone(shared.endpoint()), id, shared.now());
     let machine = if shared.log.is_some() { machine.resumable() } else { machine };
     let cell = Cell::new(id, machine, shared);
     shared.sessions.insert(id, Arc::clone(&cell));
     Ok(cell)
+}
+
+/// An id that nobody can guess (HTTP-20).
+pub(crate) fn new_id() -> Result<SessionId, Fault> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| {
+        tracing::error!(%error, "no random numbers: a session could not be opened");
+        Fault::internal("No session can be opened").with_status(503)
+    })?;
+    Ok(SessionId::new(random))
 }
 
 fn read_head(headers: &HeaderMap) -> Head<'_> {

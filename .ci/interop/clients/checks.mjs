@@ -169,8 +169,9 @@ export function checks(client, { revision, transport }) {
       if (!modern) await client.ping();
     },
     async close() {
-      const { url, session } = client;
+      const { url, session, messages } = client;
       await within(5000, client.close(), 'close');
+      if (transport === 'sse') return closedStream(messages);
       if (transport !== 'http' || modern) return;
       want(session, 'the server gave no session id');
       const response = await fetch(url, {
@@ -181,6 +182,18 @@ export function checks(client, { revision, transport }) {
       want(response.status === 404, `a request on the closed session: expected 404, got ${response.status}`);
     },
   };
+}
+
+// The server notices the end of a stream a moment later.
+async function closedStream(messages) {
+  want(messages, 'the stream did not say where to POST');
+  const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+  let response;
+  for (const end = Date.now() + 5000; Date.now() < end; await delay(20)) {
+    response = await fetch(messages, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    if (response.status !== 202) break;
+  }
+  want(response.status === 404, `a request after the stream was closed: expected 404, got ${response.status}`);
 }
 
 // Runs all checks but `holes`, printing one JSON line each.

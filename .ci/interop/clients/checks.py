@@ -248,6 +248,8 @@ async def report(client, row):
         want(took < 5, f"closing took {took:.1f} s")
         if row["transport"] == "http" and not checks.modern:
             closed_session(row, client.session_id())
+        if row["transport"] == "sse":
+            closed_stream(row, client.session_id())
     except Exception as error:
         say("close", error)
     else:
@@ -262,12 +264,27 @@ def closed_session(row, session):
         "mcp-session-id": session,
         "mcp-protocol-version": row["revision"],
     }
-    request = urllib.request.Request(row["url"], b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}', headers)
-    try:
-        status = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=5).status
-    except urllib.error.HTTPError as error:
-        status = error.code
+    status = post(row["url"], headers, b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
     want(status == 404, f"a request on the closed session: expected 404, got {status}")
+
+
+def closed_stream(row, session):
+    want(session, "the stream gave no session id")
+    url = row["url"].removesuffix("/sse") + "/messages?sessionId=" + session
+    status, end = 202, time.monotonic() + 5
+    # The server notices the end of a stream a moment later.
+    while status == 202 and time.monotonic() < end:
+        time.sleep(0.02)
+        status = post(url, {"content-type": "application/json"}, b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    want(status == 404, f"a request after the stream was closed: expected 404, got {status}")
+
+
+def post(url, headers, body):
+    try:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        return opener.open(urllib.request.Request(url, body, headers), timeout=5).status
+    except urllib.error.HTTPError as error:
+        return error.code
 
 
 def main(make):

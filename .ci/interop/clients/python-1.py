@@ -5,6 +5,7 @@ import contextlib
 import checks
 import mcp.types
 from mcp import ClientSession, McpError, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -21,6 +22,8 @@ class Client:
         async with contextlib.AsyncExitStack() as stack:
             if self.row["transport"] == "http":
                 read, write, get_session_id = await stack.enter_async_context(streamable_http_client(self.row["url"]))
+            elif self.row["transport"] == "sse":
+                read, write = await stack.enter_async_context(sse_client(self.row["url"], on_session_created=self.on_session))
             else:
                 command, *arguments = self.row["command"]
                 read, write = await stack.enter_async_context(stdio_client(StdioServerParameters(command=command, args=arguments)))
@@ -31,6 +34,9 @@ class Client:
                 session = get_session_id()
                 self.session_id = lambda: session
             yield
+
+    def on_session(self, session):
+        self.session_id = lambda: session
 
     async def on_log(self, params):
         self.logs.append(params)

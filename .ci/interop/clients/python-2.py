@@ -8,6 +8,7 @@ import mcp.client.session
 import mcp.types
 from mcp import Client as SdkClient
 from mcp import MCPDeprecationWarning, MCPError, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 warnings.simplefilter("ignore", MCPDeprecationWarning)
@@ -29,6 +30,8 @@ class Client:
                 http = await stack.enter_async_context(create_mcp_http_client())
                 http.event_hooks["response"].append(self.on_response)
                 server = streamable_http_client(self.row["url"], http_client=http)
+            elif self.row["transport"] == "sse":
+                server = sse_client(self.row["url"], on_session_created=self.on_session)
             else:
                 command, *arguments = self.row["command"]
                 server = StdioServerParameters(command=command, args=arguments)
@@ -36,6 +39,9 @@ class Client:
             self.sdk = await stack.enter_async_context(client)
             self.revision, self.server = self.sdk.protocol_version, self.sdk.server_info
             yield
+
+    def on_session(self, session):
+        self.session_of_response = session
 
     async def on_response(self, response):
         self.session_of_response = response.headers.get("mcp-session-id", self.session_of_response)

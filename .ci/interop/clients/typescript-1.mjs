@@ -7,12 +7,15 @@ const row = JSON.parse(process.argv[2]);
 const load = createRequire(row.modules + '/');
 const { Client } = load('@modelcontextprotocol/sdk/client/index.js');
 const { StreamableHTTPClientTransport } = load('@modelcontextprotocol/sdk/client/streamableHttp.js');
+const { SSEClientTransport } = load('@modelcontextprotocol/sdk/client/sse.js');
 const { StdioClientTransport } = load('@modelcontextprotocol/sdk/client/stdio.js');
 
 const sdk = new Client({ name: 'interop', version: '1.0.0' });
-const transport = row.transport === 'http'
-  ? new StreamableHTTPClientTransport(new URL(row.url))
-  : new StdioClientTransport({ command: row.command[0], args: row.command.slice(1), stderr: 'inherit' });
+const transport = {
+  http: () => new StreamableHTTPClientTransport(new URL(row.url)),
+  sse: () => new SSEClientTransport(new URL(row.url)),
+  stdio: () => new StdioClientTransport({ command: row.command[0], args: row.command.slice(1), stderr: 'inherit' }),
+}[row.transport]();
 const send = transport.send.bind(transport);
 transport.send = (message, options) => {
   if (message.method === 'initialize') message = { ...message, params: { ...message.params, protocolVersion: row.revision } };
@@ -42,6 +45,8 @@ const client = {
       if (error.message.includes('unknown message ID')) client.strays.push(error.message);
     };
     client.session = transport.sessionId;
+    // What the stream said to POST to is nowhere else to be had.
+    if (row.transport === 'sse') client.messages = transport._endpoint?.href;
     return { revision: agreed, server: sdk.getServerVersion() };
   },
   listPage: cursor => sdk.listTools(cursor === undefined ? undefined : { cursor }),

@@ -4,7 +4,7 @@ import { report } from './checks.mjs';
 
 const row = JSON.parse(process.argv[2]);
 const load = createRequire(row.modules + '/');
-const { Client, StreamableHTTPClientTransport } = load('@modelcontextprotocol/client');
+const { Client, SSEClientTransport, StreamableHTTPClientTransport } = load('@modelcontextprotocol/client');
 const { StdioClientTransport } = load('@modelcontextprotocol/client/stdio');
 
 const modern = row.revision >= '2026-07-28';
@@ -13,9 +13,11 @@ const sdk = new Client({ name: 'interop', version: '1.0.0' }, {
   versionNegotiation: { mode },
   ...(modern ? {} : { supportedProtocolVersions: [row.revision] }),
 });
-const transport = row.transport === 'http'
-  ? new StreamableHTTPClientTransport(new URL(row.url))
-  : new StdioClientTransport({ command: row.command[0], args: row.command.slice(1), stderr: 'inherit' });
+const transport = {
+  http: () => new StreamableHTTPClientTransport(new URL(row.url)),
+  sse: () => new SSEClientTransport(new URL(row.url)),
+  stdio: () => new StdioClientTransport({ command: row.command[0], args: row.command.slice(1), stderr: 'inherit' }),
+}[row.transport]();
 
 const client = {
   url: row.url,
@@ -34,6 +36,8 @@ const client = {
       if (error.message.includes('unknown message ID')) client.strays.push(error.message);
     };
     client.session = transport.sessionId;
+    // What the stream said to POST to is nowhere else to be had.
+    if (row.transport === 'sse') client.messages = transport._endpoint?.href;
     return { revision: sdk.getNegotiatedProtocolVersion(), server: sdk.getServerVersion() };
   },
   // Without a cursor the client walks all pages itself; on later ones the walk is ours.

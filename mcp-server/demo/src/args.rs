@@ -9,7 +9,7 @@ use tracing::Level;
 pub(crate) const HELP: &str = "\
 A Model Context Protocol server to try: a few tools, over Streamable HTTP or stdio.
 
-Usage: demo [--http ADDR] [--allow-host HOST]... [--log LEVEL]
+Usage: demo [--http ADDR] [--allow-host HOST]... [--sse] [--log LEVEL]
        demo --stdio [--log LEVEL]
 
   --http ADDR        serve http://ADDR/mcp; a port alone is one of 127.0.0.1, and port 0
@@ -17,6 +17,8 @@ Usage: demo [--http ADDR] [--allow-host HOST]... [--log LEVEL]
   --stdio            serve standard input and output
   --allow-host HOST  answer to this host name, too; only loopback names are answered to
                      otherwise (may be given several times)
+  --sse              serve the HTTP+SSE transport of 2024-11-05 as well, at http://ADDR/sse;
+                     it is deprecated
   --log LEVEL        what goes to stderr: off, error, warn, info, debug [default: warn]
   -h, --help         print this
   -V, --version      print the version
@@ -28,7 +30,7 @@ pub(crate) enum Task {
     Help,
     Version,
     Stdio { log: Option<Level> },
-    Http { address: String, hosts: Vec<String>, log: Option<Level> },
+    Http { address: String, hosts: Vec<String>, sse: bool, log: Option<Level> },
 }
 
 /// The address without `--http`.
@@ -41,7 +43,7 @@ const ADDRESS: &str = "127.0.0.1:8000";
 /// A sentence that says what to do instead.
 pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Task, String> {
     let mut parser = Parser::from_args(arguments);
-    let (mut address, mut stdio, mut hosts, mut log) = (None, false, Vec::new(), Some(Level::WARN));
+    let (mut address, mut stdio, mut hosts, mut sse, mut log) = (None, false, Vec::new(), false, Some(Level::WARN));
     while let Some(argument) = parser.next().map_err(sentence)? {
         match argument {
             Arg::Long("http") => {
@@ -51,6 +53,7 @@ pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Task
             Arg::Long("allow-host") => {
                 hosts.push(value(&mut parser, "--allow-host", "a host name, such as mcp.example.com")?)
             }
+            Arg::Long("sse") => sse = true,
             Arg::Long("log") => log = level(&value(&mut parser, "--log", "a level, such as info")?)?,
             Arg::Short('h') | Arg::Long("help") => return Ok(Task::Help),
             Arg::Short('V') | Arg::Long("version") => return Ok(Task::Version),
@@ -60,8 +63,9 @@ pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Task
     match (stdio, address) {
         (true, Some(_)) => Err("--stdio and --http cannot be served by one process: give one of them".into()),
         (true, None) if !hosts.is_empty() => Err("--allow-host is about HTTP: leave it out with --stdio".into()),
+        (true, None) if sse => Err("--sse is about HTTP: leave it out with --stdio".into()),
         (true, None) => Ok(Task::Stdio { log }),
-        (false, address) => Ok(Task::Http { address: address.unwrap_or_else(|| ADDRESS.into()), hosts, log }),
+        (false, address) => Ok(Task::Http { address: address.unwrap_or_else(|| ADDRESS.into()), hosts, sse, log }),
     }
 }
 
@@ -111,7 +115,7 @@ mod tests {
 
     fn http(address: &str, hosts: &[&str]) -> Task {
         let hosts = hosts.iter().map(ToString::to_string).collect();
-        Task::Http { address: address.into(), hosts, log: Some(Level::WARN) }
+        Task::Http { address: address.into(), hosts, sse: false, log: Some(Level::WARN) }
     }
 
     #[test]
@@ -124,6 +128,8 @@ mod tests {
         assert_eq!(task("--http 0.0.0.0:80 --allow-host a --allow-host=b"), Ok(http("0.0.0.0:80", &["a", "b"])));
         assert_eq!(task("--http=[::1]:0"), Ok(http("[::1]:0", &[])));
         assert_eq!(task("--http 9000"), Ok(http("127.0.0.1:9000", &[])));
+        let sse = Task::Http { address: "127.0.0.1:0".into(), hosts: Vec::new(), sse: true, log: Some(Level::WARN) };
+        assert_eq!(task("--sse --http 0"), Ok(sse));
         assert_eq!(task("--stdio --log debug"), Ok(Task::Stdio { log: Some(Level::DEBUG) }));
         assert_eq!(task("--stdio --log off"), Ok(Task::Stdio { log: None }));
         assert_eq!(task("--stdio --help"), Ok(Task::Help));
@@ -146,6 +152,7 @@ mod tests {
             ),
             ("--stdio --http 80", "--stdio and --http cannot be served by one process: give one of them"),
             ("--stdio --allow-host a", "--allow-host is about HTTP: leave it out with --stdio"),
+            ("--stdio --sse", "--sse is about HTTP: leave it out with --stdio"),
             ("--stdio=yes", "--stdio takes no value"),
             ("--log loud", "--log loud: levels are off, error, warn, info and debug"),
         ] {

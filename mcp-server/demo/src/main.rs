@@ -33,9 +33,9 @@ fn main() -> ExitCode {
             log::install(log);
             stdio()
         }
-        Task::Http { address, hosts, log } => {
+        Task::Http { address, hosts, sse, log } => {
             log::install(log);
-            http(&address, &hosts)
+            http(&address, &hosts, sse)
         }
     };
     log::flush();
@@ -63,14 +63,15 @@ fn stdio() -> mcp_server::Result<()> {
     finish(Builder::new_current_thread().enable_all().build()?, app.serve_stdio())
 }
 
-fn http(address: &str, hosts: &[String]) -> mcp_server::Result<()> {
+fn http(address: &str, hosts: &[String], sse: bool) -> mcp_server::Result<()> {
     let changing = Changing::default();
-    let app = hosts.iter().fold(server(&changing), Server::allow_host).build()?;
+    let server = hosts.iter().fold(server(&changing), Server::allow_host);
+    let app = if sse { server.http_sse() } else { server }.build()?;
     changing.is(&app);
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     finish(runtime, async {
         let server = app.bind_http(address).await?;
-        announce(&server, hosts)?;
+        announce(&server, hosts, sse)?;
         server.serve().await
     })
 }
@@ -82,10 +83,13 @@ fn finish(runtime: Runtime, serving: impl Future<Output = mcp_server::Result<()>
     ended
 }
 
-fn announce(server: &HttpServer, hosts: &[String]) -> mcp_server::Result<()> {
+fn announce(server: &HttpServer, hosts: &[String], sse: bool) -> mcp_server::Result<()> {
     let address = server.local_addr()?;
     let url = format!("http://{address}/mcp");
     let mut text = format!("listening on {url}\n");
+    if sse {
+        text.push_str(&format!("and on http://{address}/sse, for clients of 2024-11-05\n"));
+    }
     if !address.ip().is_loopback() && hosts.is_empty() {
         text.push_str("only requests for a loopback host are answered: name others with --allow-host HOST\n");
     }

@@ -8,7 +8,7 @@ use common::{Http, run};
 fn help_and_version_go_to_stdout() {
     let (code, out, err) = run(&["--help"]);
     assert_eq!((code, &*err), (Some(0), ""));
-    for flag in ["--http", "--stdio", "--allow-host", "--log", "--help", "--version"] {
+    for flag in ["--http", "--stdio", "--allow-host", "--sse", "--log", "--help", "--version"] {
         assert!(out.contains(flag), "{flag}");
     }
     assert!(out.lines().all(|line| line.len() <= 90), "{out}");

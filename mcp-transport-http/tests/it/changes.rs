@@ -220,3 +220,33 @@ async fn a_service_that_is_gone_is_watched_for_no_more() {
     assert_eq!(Arc::strong_count(&growing), 1, "the handler has gone with it");
     growing.grow();
 }
+
+#[cfg(feature = "sse")]
+#[tokio::test]
+async fn a_conversation_over_http_sse_is_told_once_after_its_handshake_tool_16() {
+    use crate::http_sse::{Stream, call, post_to, tell};
+    for told in [true, false] {
+        let growing = Growing::new();
+        let handler = Arc::new(Server(Arc::clone(&growing)));
+        // A host that tells the service itself reaches it as well.
+        let service = build(McpService::builder(handler).http_sse());
+        let (mut stream, uri) = Stream::open(&service).await;
+        tell(&service, &uri, &initialize("2024-11-05")).await;
+        assert_eq!(stream.next().await["result"]["capabilities"]["tools"]["listChanged"], true);
+        if told {
+            tell(&service, &uri, &initialized()).await;
+            tell(&service, &uri, &call(1, "burst", json!({}))).await;
+            let mut methods = [stream.next().await, stream.next().await];
+            methods.sort_by_key(|message| message["id"].is_null());
+            assert_eq!(methods[0]["id"], 1);
+            assert_eq!(methods[1]["method"], NOTICE);
+        } else {
+            service.changed(&catalog(5), Change::Tools);
+            tell(&service, &uri, &initialized()).await;
+            assert_eq!(stream.next().await["method"], NOTICE);
+        }
+        let got = send(&service, with_body(post_to(&uri), ping(9).to_string())).await;
+        assert_eq!(got.status, 202);
+        assert_eq!(stream.next().await["id"], 9, "nothing was told twice");
+    }
+}

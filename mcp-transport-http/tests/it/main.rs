@@ -4,6 +4,10 @@ mod changes;
 mod connections;
 mod embedding;
 mod heads;
+#[cfg(feature = "sse")]
+mod http_sse;
+#[cfg(feature = "sse")]
+mod http_sse_limits;
 mod logs;
 mod modern;
 mod races;
