@@ -53,7 +53,7 @@ pub(crate) fn settle(slot: &mut Slot, outcome: Outcome, now: Time, endpoint: &En
 pub(crate) fn sift(slot: &Slot, outcome: &mut Outcome, endpoint: &Endpoint) -> Option<Event> {
     let Outcome::Complete(answer) = outcome else { return None };
     let keys = sift::sift(answer, &slot.peer, endpoint);
-    (!keys.is_empty()).then(|| Event::MetaDropped(slot.call, keys))
+    (!keys.is_empty()).then_some(Event::MetaDropped(slot.call, keys))
 }
 
 /// A whole error response.
