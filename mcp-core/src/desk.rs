@@ -99,6 +99,7 @@ impl Desk {
         let frame = match note {
             Note::HangUp => return self.hang_up(stream),
             Note::Progress { .. } => settle::progress(slot, note).map(|json| (FrameKind::Progress(origin), json)),
+            Note::PageDone { .. } => settle::page_done(slot, note).map(|json| (FrameKind::Log, json)),
             Note::Log { level, .. } => {
                 // LOG-3 on modern, LOG-2 on legacy; LOG-1 on both.
                 let least = match slot.era() {

@@ -148,8 +148,8 @@ impl Exchange {
             {
                 settle::log(note).map(|json| (FrameKind::Log, json))
             }
-            // HTTP-47: nobody comes back to a modern stream.
-            Note::Log { .. } | Note::HangUp => None,
+            // HTTP-47: nobody comes back to a modern stream. ELIC-7: 2025-11-25 alone has pages that are done.
+            Note::Log { .. } | Note::HangUp | Note::PageDone { .. } => None,
         };
         let Some((kind, json)) = frame else { return };
         let dropped = self.stream.outbox().dropped_logs();

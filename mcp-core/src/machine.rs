@@ -381,6 +381,12 @@ pub enum Note {
         /// In words.
         message: Option<Box<str>>,
     },
+    /// The person is done at a page that they were asked to open (ELIC-7). Sent to clients of 2025-11-25 that take pages; bounded
+    /// as log messages are.
+    PageDone {
+        /// What the client knows the page by: the `id` of its [`Question::Url`](crate::question::Question::Url).
+        id: Box<str>,
+    },
     /// A log message for the client (LOG-1).
     Log {
         /// How serious.

@@ -90,6 +90,25 @@ pub(crate) fn progress(slot: &mut Slot, note: &Note) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// Word that a page was completed, to a client that can have been sent there (ELIC-7).
+pub(crate) fn page_done(slot: &Slot, note: &Note) -> Option<Vec<u8>> {
+    let Note::PageDone { id } = note else { return None };
+    if !takes_pages_by_id(slot) {
+        return None;
+    }
+    let mut out = Vec::with_capacity(128);
+    write::notification_open(&mut out, "notifications/elicitation/complete");
+    out.extend_from_slice(b"{\"elicitationId\":");
+    write::string(&mut out, id);
+    out.extend_from_slice(b"}}");
+    Some(out)
+}
+
+/// One revision names pages, and has an error that asks for them (ELIC-7).
+fn takes_pages_by_id(slot: &Slot) -> bool {
+    slot.peer.revision == Revision::V2025_11_25 && slot.peer.capabilities.has(Ability::ElicitationUrl)
+}
+
 /// A log notification (LOG-1). `data` that is no JSON is sent as a string rather than breaking the message.
 pub(crate) fn log(note: &Note) -> Option<Vec<u8>> {
     let Note::Log { level, logger, data } = note else { return None };
@@ -174,9 +193,7 @@ fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>
 fn refuse(slot: &Slot, fault: Fault, endpoint: &Endpoint) -> Settled {
     let modern_only =
         matches!(fault.code(), Code::HEADER_MISMATCH | Code::MISSING_CAPABILITY | Code::UNSUPPORTED_VERSION);
-    // ELIC-7: one revision has it, and clients of it that take pages.
-    let unknown = fault.code() == Code::URL_REQUIRED
-        && (slot.peer.revision != Revision::V2025_11_25 || !slot.peer.capabilities.has(Ability::ElicitationUrl));
+    let unknown = fault.code() == Code::URL_REQUIRED && !takes_pages_by_id(slot);
     let fault = match slot.era() {
         _ if unknown && !matches!(slot.kind, Kind::Tool { .. }) => Fault::internal(fault.message().to_owned()),
         Era::Modern if unknown => return as_tool_error(slot, &fault, endpoint),

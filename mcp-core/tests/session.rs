@@ -13,6 +13,9 @@ use mcp_core::{
 use serde_json::{Value, json};
 use testkit::{Script, fixture};
 
+#[path = "session/asking.rs"]
+mod asking;
+
 const ID: SessionId = SessionId::new([7; 16]);
 
 /// Every run of these tests is recorded, and replayed when its test is over.

@@ -100,6 +100,10 @@ impl Ctx {
         }
     }
 
+    pub(crate) fn note(&self, note: Note) {
+        self.link.note(note);
+    }
+
     /// Tells the client how far the work is.
     #[must_use]
     pub fn progress(&self) -> Progress {

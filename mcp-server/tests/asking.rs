@@ -2,6 +2,8 @@
 
 #[path = "asking/forms.rs"]
 mod forms;
+#[path = "asking/elsewhere.rs"]
+mod elsewhere;
 #[path = "asking/once.rs"]
 mod once;
 #[path = "asking/others.rs"]

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
 use common::{Client, text};
-use mcp_server::{CallError, Server, Tool};
+use mcp_server::ask::{self, elicit, elicit_url};
+use mcp_server::{CallError, Ctx, Server, Tool};
 use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -117,4 +118,55 @@ async fn a_server_that_listens_says_where() {
         assert_eq!(kept.lines().last(), Some(&line));
     }
     assert_eq!(kept.lines().len(), 2);
+}
+
+/// What is logged when a client that declares everything calls a tool with that code.
+fn logged<M>(code: impl mcp_server::ToolFn<M>) -> Vec<String> {
+    use mcp_server::Ability::{ElicitationForm, ElicitationUrl};
+
+    let (kept, _guard) = Kept::install();
+    let client = mcp_server::testing::Client::builder(Server::new("test", "1").tool(tool("ask").run(code)));
+    let client = client.can(ElicitationForm).can(ElicitationUrl).on_request(|_, _| json!({"action": "accept"}));
+    drop(mcp_server::testing::block_on(client.connect().call("ask", ())));
+    kept.lines()
+}
+
+#[test]
+fn a_page_that_is_not_https_is_warned_of_elic_8() {
+    let open = |url: &'static str| {
+        logged(move |ctx: Ctx| ctx.ask("page", elicit_url("Go.", url)).map(|opened| format!("{opened:?}")))
+    };
+    let lines = open("http://example.com/login");
+    assert!(lines.len() == 1 && lines[0].starts_with("WARN") && lines[0].contains("ELIC-8"), "{lines:?}");
+    assert_eq!(open("https://example.com/login"), [""; 0]);
+    assert_eq!(open("http://localhost:3000/login"), [""; 0]);
+}
+
+#[test]
+fn what_is_wrong_with_a_question_is_told_to_who_can_mend_it_mrtr_3_elic_1_elic_8() {
+    let cases = [
+        (logged(|ctx: Ctx| ctx.ask("page", elicit_url("Go.", "https://ada:pw@x")).map(drop)), ["`page`", "ELIC-8"]),
+        (
+            logged(|ctx: Ctx| ctx.ask("q", elicit("?").field("password", ask::Field::text())).map(drop)),
+            ["`q`", "ELIC-1"],
+        ),
+        (
+            logged(|ctx: Ctx| {
+                ctx.ask("q", elicit("A?"))?.required()?;
+                ctx.ask("q", elicit("B?")).map(drop)
+            }),
+            ["`q`", "under the same key"],
+        ),
+        (
+            logged(|ctx: Ctx| {
+                ctx.keep(&"x".repeat(100_000))?;
+                Ok::<_, CallError>(())
+            }),
+            ["65536", "`Limits::state`"],
+        ),
+    ];
+    for (lines, said) in cases {
+        assert!(lines.len() == 1 && lines[0].starts_with("ERROR"), "{lines:?}");
+        assert!(said.iter().all(|said| lines[0].contains(said)), "{said:?} in {lines:?}");
+    }
 }

@@ -136,6 +136,11 @@ fn note(members: Members<'_>) -> Read<Note> {
             let message = members.may("message", boxed)?;
             members.end(Note::Progress { progress, total, message })
         }
+        "pageDone" => {
+            let mut members = Members::of("pageDone", raw)?;
+            let id = members.need("id", boxed)?;
+            members.end(Note::PageDone { id })
+        }
         "log" => {
             let mut members = Members::of("log", raw)?;
             let level = members.need("level", |place, raw| named(place, raw, &Level::ALL, Level::as_str))?;

@@ -160,6 +160,11 @@ fn note(object: &mut Object<'_>, note: &Note) {
             object.optional("message", message.as_deref());
             object.close();
         }
+        Note::PageDone { id } => {
+            let mut object = Object::open(object.key("pageDone"));
+            object.string("id", id);
+            object.close();
+        }
         Note::Log { level, logger, data } => {
             let mut object = Object::open(object.key("log"));
             object.string("level", level.as_str());

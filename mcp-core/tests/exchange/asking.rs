@@ -2,7 +2,7 @@
 
 use mcp_core::policy::Policy;
 use mcp_core::question::{Question, Response, Resume};
-use mcp_core::{Caller, Form, Note, Scopes, Span};
+use mcp_core::{Caller, Code, Fault, Form, Note, Scopes, Span};
 
 use super::*;
 
@@ -472,6 +472,16 @@ fn what_a_handler_asks_wrongly_is_the_servers_fault_mrtr_3() {
     // At the bounds it can be done.
     let sent = asking(&many[..16], &"x".repeat(64 << 10));
     assert_eq!(sent.one()["result"]["inputRequests"].as_object().unwrap().len(), 16);
+}
+
+#[test]
+fn the_error_that_asks_for_pages_is_never_sent_elic_7() {
+    let mut script = started(&asked_call());
+    script.note(Note::PageDone { id: "e1".into() });
+    script.done(Outcome::Fail(Fault::new(Code::URL_REQUIRED, "Sign in first").with_data("{}")));
+    let sent = script.received();
+    let result = &sent.one()["result"];
+    assert_eq!((&result["isError"], &result["content"][0]["text"]), (&json!(true), &json!("Sign in first")));
 }
 
 #[test]

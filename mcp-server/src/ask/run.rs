@@ -5,10 +5,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_core::Era;
 use mcp_core::fault::Fault;
 use mcp_core::policy::Policy;
 use mcp_core::question::{Question, Response, Resume};
+use mcp_core::{Era, Kind, Note};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
@@ -149,11 +149,23 @@ impl Ctx {
         asked.err().unwrap_or_else(|| CallError::hidden("a question was answered before it was asked"))
     }
 
-    /// The name under which the client of 2025-11-25 knows the page that was asked for under that key, for
-    /// `notifications/elicitation/complete` (ELIC-7). `None` before it was asked.
+    /// Tells the client that the person is done at the page that was asked for under that key, so that it need not be asked whether
+    /// they are (ELIC-7). Clients of 2025-11-25 that take pages hear it; for all others it does nothing.
+    pub fn page_done(&self, key: &str) {
+        if let Some(id) = self.elicitation_id(key) {
+            self.note(Note::PageDone { id: id.into() });
+        }
+    }
+
+    /// The name under which the client of 2025-11-25 knows the page that was asked for under that key. `None` before it was asked.
     #[must_use]
     pub fn elicitation_id(&self, key: &str) -> Option<String> {
-        self.with_memory(|memory| Ok(memory.chain.map(|chain| elicitation_id(&chain, key)))).ok().flatten()
+        let id = self.with_memory(|memory| {
+            let asked = memory.open.iter().any(|open| *open.key == *key);
+            let asked = asked || memory.answers.iter().any(|answered| *answered.key == *key);
+            Ok(memory.chain.filter(|_| asked).map(|chain| elicitation_id(&chain, key)))
+        });
+        id.ok().flatten()
     }
 
     /// Runs something whose effect must not happen again when the code runs again, and keeps what it returned under that key:
@@ -358,8 +370,9 @@ impl Round<'_> {
                 None => open.tries.saturating_add(1),
             },
         };
-        // It would only be told so in another run.
-        if missing.is_some() {
+        // It would only be told so in another run; and what is no tool, prompt or resource asks nobody (MRTR-1).
+        let asks = matches!(self.ctx.kind(), Kind::Tool { .. } | Kind::Prompt { .. } | Kind::Resource { .. });
+        if missing.is_some() || !asks {
             return Ok(Some(Asked::Unsupported(Lacking(missing.map(Into::into)))));
         }
         let asked = question.question(Some(self.ctx.peer())).map_err(wrong)?;

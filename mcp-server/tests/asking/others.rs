@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 
 use mcp_server::ask::{Asked, elicit_url, roots};
-use mcp_server::testing::{Client, Reply, block_on};
+use mcp_server::testing::{Client, Notice, Reply, block_on};
 use mcp_server::{Ability, CallError, Ctx, Revision, Value, json};
 
 use super::{able, app};
@@ -136,6 +136,55 @@ fn the_error_that_asks_for_pages_is_for_one_revision_elic_7_err_2() {
     });
     let nothing = CallError::url_required("x", Vec::<(String, _)>::new());
     assert_eq!(nothing.to_string(), "The tool failed with an internal error.");
+}
+
+#[test]
+fn a_client_of_2025_11_25_hears_that_a_page_is_done_elic_7() {
+    let app = app(|ctx: Ctx| {
+        ctx.page_done("other");
+        ctx.ask("login", elicit_url("Sign in.", "https://example.com/login"))?.required()?;
+        ctx.page_done("login");
+        Ok::<_, CallError>(ctx.elicitation_id("login").unwrap_or_default())
+    });
+    for revision in [Revision::V2025_11_25, Revision::MODERN] {
+        block_on(async {
+            let mut client = able(&app, revision).on_request(|_, _| json!({"action": "accept"})).connect();
+            let id = client.call("ask", ()).await.text();
+            let heard: Vec<Notice> = client.take_notices();
+            match &heard[..] {
+                [] => assert_eq!(revision, Revision::MODERN),
+                [Notice::Other(json)] => {
+                    assert_eq!(
+                        (revision, &json["method"]),
+                        (Revision::V2025_11_25, &json!("notifications/elicitation/complete"))
+                    );
+                    assert_eq!(json["params"], json!({"elicitationId": id}));
+                }
+                more => panic!("{more:?}"),
+            }
+        });
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn roots_that_change_are_asked_for_anew_by_the_next_call_root_2() {
+    let app = app(|ctx: Ctx| Ok::<_, CallError>(ctx.ask("roots", roots())?.required()?.len()));
+    for revision in [Revision::V2024_11_05, Revision::V2025_11_25, Revision::MODERN] {
+        block_on(async {
+            let mut folders = Vec::new();
+            let mut client = able(&app, revision)
+                .on_request(move |_, _| {
+                    folders.push(json!({"uri": "file:///x"}));
+                    json!({"roots": folders})
+                })
+                .connect();
+            client.call("ask", ()).await.assert_text("1");
+            client.notify("notifications/roots/list_changed", ());
+            client.settle().await;
+            client.call("ask", ()).await.assert_text("2");
+        });
+    }
 }
 
 #[cfg(unix)]
