@@ -71,7 +71,7 @@ fn log(level: Level) -> Note {
 }
 
 #[test]
-fn each_legacy_revision_is_answered_as_asked_and_anything_else_with_the_newest_life_2() {
+fn each_legacy_revision_is_answered_as_asked_and_anything_else_with_the_newest_life_2_life_3() {
     let cases = [
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-03-26"),
@@ -120,7 +120,7 @@ fn initialize_with_a_missing_or_ill_typed_member_is_refused_and_opens_nothing_li
 }
 
 #[test]
-fn unknown_capabilities_are_tolerated_case_22() {
+fn unknown_capabilities_are_tolerated_case_22_shim_12() {
     let capabilities = json!({"elicitation": {"form": {}, "url": {}}, "roots": {},
         "extensions": {"com.example/x": {"y": 1}}, "futureThing": {"z": true}});
     let script = opened(Revision::V2025_11_25, &capabilities);
@@ -433,7 +433,7 @@ fn a_session_belongs_to_who_opened_it_http_21() {
 }
 
 #[test]
-fn closing_ends_calls_and_streams_and_then_there_is_no_session_http_23() {
+fn closing_ends_calls_and_streams_and_then_there_is_no_session_http_23_life_11() {
     let mut script = open();
     script.send(&call(1, false));
     let waiting = script.stream();
