@@ -90,7 +90,7 @@ fn what_is_not_set_is_not_sent_case_48_tool_15() {
 }
 
 #[test]
-fn output_that_is_no_object_needs_an_opt_in_and_is_for_modern_peers_n11_shim_2() {
+fn output_that_is_no_object_needs_an_opt_in_and_is_for_modern_peers_shim_2() {
     let schema = r#"{"type":"array","items":{"type":"integer"}}"#;
     let refused = defects(tool("t").with_output_schema(schema));
     assert_eq!(refused.len(), 1);
@@ -300,7 +300,7 @@ fn every_defect_is_found_at_once_and_says_where() {
 }
 
 #[test]
-fn lists_keep_the_order_of_registration_n18_tool_2() {
+fn lists_keep_the_order_of_registration_tool_2() {
     let names = many(5);
     let view = View::all(named(&names));
     assert_eq!(walk(&view, 100), names);

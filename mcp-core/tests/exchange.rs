@@ -276,7 +276,7 @@ fn two_keys_of_the_meta_are_enough_and_any_others_reach_the_handler_base_14_base
 }
 
 #[test]
-fn a_missing_or_wrong_required_key_is_400_base_15() {
+fn a_missing_or_wrong_key_is_400_and_named_base_15_log_4() {
     const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
     const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
     let right = fixture::modern(1, "tools/list", &json!({}), &json!({}));

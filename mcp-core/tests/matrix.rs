@@ -110,7 +110,7 @@ fn row_2_discover_without_meta_and_then_a_handshake() {
 }
 
 #[test]
-fn row_3_each_legacy_date_is_answered_with_itself() {
+fn row_3_each_legacy_date_is_answered_with_itself_life_2_http_62() {
     for (date, _) in LEGACY {
         let message = fixture::initialize(date, &json!({}));
         let sent = http().post(&message, &[]);
@@ -209,7 +209,7 @@ fn row_12_mcp_name_in_base64() {
 }
 
 #[test]
-fn row_13_methods_that_modern_does_not_have() {
+fn row_13_methods_that_modern_does_not_have_http_41_log_6() {
     for method in ["nope", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"] {
         let [over_http, over_stdio] = both(&modern(method, &json!({"level": "info", "uri": "a://b"})));
         assert_eq!((over_http.status(), over_http.code(), over_stdio.code()), (404, -32601, -32601), "{method}");

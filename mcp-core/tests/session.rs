@@ -74,7 +74,7 @@ fn log(level: Level) -> Note {
 }
 
 #[test]
-fn each_legacy_revision_is_answered_as_asked_and_anything_else_with_the_newest_life_2() {
+fn each_legacy_revision_is_answered_as_asked_and_anything_else_with_the_newest_life_2_life_3() {
     let cases = [
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-03-26"),
@@ -123,7 +123,7 @@ fn initialize_with_a_missing_or_ill_typed_member_is_refused_and_opens_nothing_li
 }
 
 #[test]
-fn unknown_capabilities_are_tolerated_case_22() {
+fn unknown_capabilities_are_tolerated_case_22_shim_12() {
     let capabilities = json!({"elicitation": {"form": {}, "url": {}}, "roots": {},
         "extensions": {"com.example/x": {"y": 1}}, "futureThing": {"z": true}});
     let script = opened(Revision::V2025_11_25, &capabilities);
@@ -243,7 +243,7 @@ fn logs_go_to_the_stream_of_their_request_from_the_level_that_was_set_log_2() {
 }
 
 #[test]
-fn a_json_only_client_gets_its_answer_and_nothing_else_design_5_accept() {
+fn a_json_only_client_gets_its_answer_and_nothing_else() {
     let mut script = open();
     let headers = [("accept".to_owned(), "application/json".to_owned())];
     script.send_with(&call(1, true), &headers);
@@ -390,7 +390,7 @@ fn listeners_are_limited_in_number_and_resuming_is_refused_definitely_case_75() 
 }
 
 #[test]
-fn calls_are_limited_in_number_and_pings_are_read_over_the_limit_design_3_6() {
+fn calls_are_limited_in_number_and_pings_are_read_over_the_limit() {
     let mut policy = Policy::default();
     policy.limits.calls = 2;
     let mut script = with(policy);
@@ -436,7 +436,7 @@ fn a_session_belongs_to_who_opened_it_http_21() {
 }
 
 #[test]
-fn closing_ends_calls_and_streams_and_then_there_is_no_session_http_23() {
+fn closing_ends_calls_and_streams_and_then_there_is_no_session_http_23_life_11() {
     let mut script = open();
     script.send(&call(1, false));
     let waiting = script.stream();
@@ -463,7 +463,7 @@ fn a_shutdown_answers_what_waits() {
 }
 
 #[test]
-fn a_quiet_session_may_sleep_after_a_minute_and_ends_after_two_hours_n28_n29() {
+fn a_quiet_session_may_sleep_after_a_minute_and_ends_after_two_hours() {
     let mut script = open();
     assert_eq!(script.deadline(), Some((Time(1_060_000), Timer::Hibernate)));
     script.advance(Span::secs(50));
@@ -477,7 +477,7 @@ fn a_quiet_session_may_sleep_after_a_minute_and_ends_after_two_hours_n28_n29() {
 }
 
 #[test]
-fn a_running_call_defers_sleep_and_end_design_4() {
+fn a_running_call_defers_sleep_and_end() {
     let mut script = open();
     script.send(&call(1, false));
     let stream = script.stream();
@@ -489,7 +489,7 @@ fn a_running_call_defers_sleep_and_end_design_4() {
 }
 
 #[test]
-fn a_listener_does_not_keep_a_session_awake_design_4() {
+fn a_listener_does_not_keep_a_session_awake() {
     let mut script = open();
     script.attach(&[("accept", "text/event-stream")]);
     script.advance(Span::secs(61));
@@ -497,7 +497,7 @@ fn a_listener_does_not_keep_a_session_awake_design_4() {
 }
 
 #[test]
-fn a_session_that_was_opened_and_left_ends_soon_design_4() {
+fn a_session_that_was_opened_and_left_ends_soon() {
     let mut script = new_session();
     script.send(&fixture::initialize("2025-11-25", &json!({})));
     assert_eq!(script.deadline(), Some((Time(1_030_000), Timer::Opening)));
@@ -751,7 +751,7 @@ fn an_extension_answers_whom_it_was_declared_to_ext_2() {
 }
 
 #[test]
-fn a_reader_that_stalls_bounds_what_waits_for_it_and_holds_back_nobody_design_3_6() {
+fn a_reader_that_stalls_bounds_what_waits_for_it_and_holds_back_nobody() {
     let mut policy = Policy::default();
     policy.limits.logs = 4;
     let mut script = with(policy);
@@ -850,7 +850,7 @@ fn the_end_of_time_and_a_keep_alive_of_nothing_do_no_harm() {
 }
 
 #[test]
-fn a_time_out_counts_as_activity_n29() {
+fn a_time_out_counts_as_activity() {
     let mut policy = Policy::default();
     policy.timing.call = Some(Span::millis(300));
     policy.timing.idle = Span::millis(200);
@@ -971,7 +971,7 @@ fn only_an_event_id_of_ours_is_read_as_one_http_29() {
 }
 
 #[test]
-fn an_answer_that_comes_too_late_keeps_no_session_awake_n29() {
+fn an_answer_that_comes_too_late_keeps_no_session_awake() {
     let mut script = open();
     script.send(&call(1, false));
     let (ticket, _) = script.calls.pop_front().unwrap();

@@ -18,7 +18,7 @@ fn defects(error: &BuildError) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn every_mistake_is_reported_at_once_design_6() {
+fn every_mistake_is_reported_at_once() {
     #[derive(Serialize, JsonSchema)]
     struct Item {
         name: String,
@@ -167,7 +167,7 @@ fn paths_of_http_sse_that_cannot_be_are_reported_http_60() {
 
 #[test]
 #[cfg(not(feature = "validate"))]
-fn a_schema_as_data_without_the_feature_that_enforces_it_is_a_mistake_design_8() {
+fn a_schema_as_data_without_the_feature_that_enforces_it_is_a_mistake() {
     let error = Server::new("test", "1")
         .tool(tool("data").input_schema(json!({"type": "object"})).output_schema(json!({"type": "object"})).run(|| ()))
         .build()

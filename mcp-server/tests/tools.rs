@@ -299,7 +299,7 @@ async fn a_tool_logs_to_clients_that_ask_for_it_log_3() {
 }
 
 #[tokio::test]
-async fn logging_is_offered_only_where_a_tool_logs_design_5() {
+async fn logging_is_offered_only_where_a_tool_logs() {
     for (app, offered) in [
         (server().tool(tool("quiet").run(|| ())), false),
         (server().tool(tool("loud").logs().run(|| ())), true),

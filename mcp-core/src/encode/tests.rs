@@ -79,7 +79,7 @@ fn structured_results_go_where_the_revision_has_room_for_them_shim_2_tool_12_too
 }
 
 #[test]
-fn the_text_of_a_structured_result_is_added_only_if_nothing_else_carries_it_n12_n13() {
+fn the_text_of_a_structured_result_is_added_only_if_nothing_else_carries_it() {
     let said = json!({"type":"text","text":"seven"});
     let with = |json: &'static str| ToolAnswer { structured: Some(json.into()), ..ToolAnswer::text("seven") };
     for revision in Revision::ALL {
@@ -102,7 +102,7 @@ fn the_text_of_a_structured_result_is_added_only_if_nothing_else_carries_it_n12_
 }
 
 #[test]
-fn a_failure_carries_no_structured_result_n12() {
+fn a_failure_carries_no_structured_result() {
     let failed = ToolAnswer { structured: Some("{}".into()), ..ToolAnswer::error("no") };
     every(|_| json!({"content":[{"type":"text","text":"no"}],"isError":true}), &failed);
     let mute = ToolAnswer { structured: Some("{}".into()), is_error: true, ..ToolAnswer::default() };

@@ -410,6 +410,10 @@ impl<M: Machine> Script<M> {
         };
         if revision == Revision::MODERN.as_str() {
             types::check(answers, message);
+            if message["method"] == "notifications/cancelled" {
+                let ended = self.asked.get(&message["params"]["requestId"].to_string()).map(|(method, _)| &**method);
+                assert_eq!(ended, Some("subscriptions/listen"), "CANC-6: a server cancels nothing else");
+            }
         }
         transcript::write(revision, answers, message);
     }

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn without_flags_it_is_http_on_loopback() {
+    fn without_flags_it_is_http_on_loopback_http_3() {
         assert_eq!(task(""), Ok(http("127.0.0.1:8000", &[])));
     }
 

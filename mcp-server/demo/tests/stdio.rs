@@ -56,7 +56,7 @@ fn the_end_of_input_ends_the_process_with_code_0() {
 }
 
 #[test]
-fn nobody_reads_stderr_and_nothing_blocks_case_9() {
+fn nobody_reads_stderr_and_nothing_blocks_case_9_stdio_2() {
     let mut pipe = Pipe::with(&["--log", "debug"]);
     let call = |tool: &str, arguments: Value| json!({"name": tool, "arguments": arguments, "_meta": modern(json!({}))});
     let long = "x".repeat(200_000);

@@ -206,7 +206,7 @@ fn guarded() -> McpService {
 }
 
 #[tokio::test]
-async fn the_order_is_origin_preflight_authentication_body_ver_20() {
+async fn the_order_is_origin_preflight_authentication_body_ver_20_http_4() {
     let service = guarded();
     let hostile = send(&service, with_header("origin", "http://evil.example")).await;
     assert_eq!(hostile.status, 403, "the origin is checked before the token");

@@ -29,7 +29,7 @@ fn case_85_a_media_type_is_matched_without_case_and_parameters_http_6() {
 }
 
 #[test]
-fn case_89_only_loopback_hosts_are_answered_to_on_loopback_http_2() {
+fn case_89_only_loopback_hosts_are_answered_to_on_loopback_http_2_sec_3() {
     let site = Site::demo();
     let open = init("2025-11-25");
     for (host, status) in [

@@ -68,7 +68,7 @@ fn case_43_an_unknown_tool_is_an_error_of_the_protocol_tool_8() {
 }
 
 #[test]
-fn case_45_a_tool_that_blocks_holds_up_nobody_and_calls_are_limited() {
+fn case_45_a_tool_that_blocks_holds_up_nobody_and_calls_are_limited_ver_24() {
     let (release, held) = channel::<()>();
     let held = Mutex::new(held);
     let hold = tool("hold").run_blocking(move |ctx: Ctx| {
@@ -83,6 +83,7 @@ fn case_45_a_tool_that_blocks_holds_up_nobody_and_calls_are_limited() {
     let session = site.session("2025-11-25");
     let mut holding = session.start(&call_with_token(1, "hold", json!({})));
     assert_eq!(session.post(&ping(2)).json(), pong(2));
+    assert!(site.modern("server/discover", json!({})).json()["result"]["supportedVersions"].is_array());
     assert!(session.post(&request(3, "tools/list", json!({}))).json()["result"]["tools"].is_array());
     // The limit can be set, and is of one session: over it a call is refused at once, and others go on.
     let refused = session.post(&call(4, "quick", json!({})));

@@ -1,0 +1,494 @@
+//! One set of handlers behind two eras: what is the same in both, what differs, and what one peer cannot do to another.
+
+use std::sync::Arc;
+
+use mcp_core::answer::{Answer, Content, ToolAnswer};
+use mcp_core::catalog::{Catalog, Tool, ToolAnnotations};
+use mcp_core::policy::Policy;
+use mcp_core::question::Question;
+use mcp_core::{
+    CallId, Close, Endpoint, Exchange, Handle, Input, Level, MachineId, Note, Outcome, Pipe, Revision, Session,
+    SessionId, Span, StreamId, Time, View,
+};
+use serde_json::{Value, json};
+use testkit::{Script, Site, fixture};
+
+const NEWEST: Revision = Revision::V2025_11_25;
+
+fn site() -> Site {
+    Site::new(fixture::endpoint())
+}
+
+fn pipe() -> Script<Pipe> {
+    Script::new(Pipe::new(MachineId(1), fixture::endpoint(), Time(1_000_000)))
+}
+
+fn session() -> Script<Session> {
+    session_of(fixture::endpoint())
+}
+
+fn session_of(endpoint: Arc<Endpoint>) -> Script<Session> {
+    let mut script = Script::new(Session::new(MachineId(1), endpoint, SessionId::new([7; 16]), Time(1_000_000)));
+    script.open(NEWEST, &json!({"elicitation": {}}));
+    script
+}
+
+fn exchange() -> Script<Exchange> {
+    Script::new(Exchange::new(MachineId(1), fixture::endpoint(), Time(1_000_000)))
+}
+
+fn modern(method: &str, params: &Value) -> Value {
+    fixture::modern(1, method, params, &json!({}))
+}
+
+fn call(id: u64) -> Value {
+    fixture::request(id, "tools/call", &json!({"name": "echo", "_meta": {"progressToken": id}}))
+}
+
+fn cancel(id: u64) -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+}
+
+fn text(text: &str) -> Outcome {
+    Outcome::Complete(Answer::Tool(ToolAnswer::text(text)))
+}
+
+fn progress(progress: f64) -> Note {
+    Note::Progress { progress, total: None, message: None }
+}
+
+fn log(level: Level) -> Note {
+    Note::Log { level, logger: None, data: "1".into() }
+}
+
+fn ask() -> Outcome {
+    let schema = r#"{"type":"object","properties":{"n":{"type":"string"}}}"#;
+    let question = Question::Form { message: "Who?".into(), schema: schema.into() };
+    Outcome::Ask { questions: vec![("who".into(), question)], state: "s".into() }
+}
+
+#[test]
+fn who_a_client_says_it_is_changes_nothing_base_17() {
+    let who = |name: &str| json!({"name": name, "version": "1", "title": name});
+    for method in ["server/discover", "tools/list", "tools/call"] {
+        let answers = ["Claude", "curl", ""].map(|name| {
+            let meta = json!({"io.modelcontextprotocol/clientInfo": who(name)});
+            site().modern(&modern(method, &json!({"name": "echo", "_meta": meta}))).text
+        });
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    }
+    let answers = ["Claude", "curl", ""].map(|name| {
+        let mut script = pipe();
+        let mut handshake = fixture::initialize("2025-11-25", &json!({}));
+        handshake["params"]["clientInfo"] = who(name);
+        script.send(&handshake).text + &script.send(&fixture::request(1, "tools/list", &json!({}))).text
+    });
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+}
+
+#[test]
+fn each_session_keeps_the_revision_and_capabilities_of_its_own_handshake_life_4() {
+    let mut site = site();
+    let hints = ToolAnnotations { read_only: Some(true), ..ToolAnnotations::default() };
+    let tool = Tool::new("t", Handle(1), r#"{"type":"object"}"#).with_title("T").with_annotations(hints);
+    site.view = View::all(Catalog::builder().tool(tool).build().unwrap());
+    let opened = [
+        (Revision::V2024_11_05, json!({}), (false, false)),
+        (Revision::V2025_03_26, json!({"sampling": {}}), (true, false)),
+        (NEWEST, json!({"elicitation": {}}), (true, true)),
+    ]
+    .map(|(revision, capabilities, has)| (site.open(revision, &capabilities), revision, capabilities, has));
+    for _ in 0..2 {
+        for (id, revision, capabilities, (hints, title)) in &opened {
+            let sent = site.post(&fixture::request(1, "tools/list", &json!({})), &[("mcp-session-id", &id.encode())]);
+            let tool = &sent.one()["result"]["tools"][0];
+            let has = (tool.get("annotations").is_some(), tool.get("title").is_some());
+            assert_eq!(has, (*hints, *title), "{revision}");
+            let peer = Arc::clone(site.session(*id).machine.peer().unwrap());
+            let declared = (capabilities.get("sampling").is_some(), capabilities.get("elicitation").is_some());
+            let stored = &peer.capabilities;
+            let kept = [mcp_core::Ability::Sampling, mcp_core::Ability::ElicitationForm].map(|able| stored.has(able));
+            assert_eq!((kept[0], kept[1]), declared, "{revision}");
+            assert_eq!((peer.revision, peer.info.as_ref().unwrap().name.as_ref()), (*revision, "script"));
+        }
+    }
+}
+
+#[test]
+fn a_handshake_cannot_be_cancelled_life_9() {
+    let mut script = pipe();
+    assert_eq!(script.send(&cancel(0)).text, "");
+    let sent = script.send(&fixture::initialize("2025-11-25", &json!({})));
+    assert_eq!(sent.one()["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(script.send(&cancel(0)).text, "");
+    script.send(&fixture::initialized());
+    let sent = script.send(&fixture::request(1, "ping", &json!({})));
+    assert_eq!(sent.one()["result"], json!({}), "and the session goes on");
+}
+
+#[test]
+fn a_tool_gives_the_same_blocks_in_each_era_ver_25() {
+    let answer = || {
+        let blocks = vec![Content::text("a"), Content::image(vec![1, 2], "image/png"), Content::text("\u{e9}\n")];
+        Outcome::Complete(Answer::Tool(ToolAnswer::blocks(blocks)))
+    };
+    let mut legacy = session();
+    legacy.send(&call(1));
+    let stream = legacy.stream();
+    legacy.done(answer());
+    let legacy = legacy.sent(stream).one().clone();
+    let mut exchange = exchange();
+    exchange.send(&modern("tools/call", &json!({"name": "echo"})));
+    exchange.done(answer());
+    let modern = exchange.received().one().clone();
+    assert_eq!(legacy["result"]["content"], modern["result"]["content"]);
+    let members = |message: &Value| message["result"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(members(&legacy), ["content"]);
+    assert_eq!(members(&modern), ["_meta", "content", "resultType"]);
+}
+
+#[test]
+fn a_stream_stays_open_until_it_has_carried_its_answer_http_32() {
+    let mut script = session();
+    script.send(&call(1));
+    let stream = script.stream();
+    script.note(progress(1.0));
+    assert!(!script.sent(stream).ended);
+    for _ in 0..10 {
+        script.advance(Span::secs(30));
+        let sent = script.sent(stream);
+        assert!(!sent.ended && sent.messages.is_empty(), "{}", sent.text);
+    }
+    script.done(text("late"));
+    let sent = script.sent(stream);
+    assert_eq!((&sent.one()["id"], sent.ended), (&json!(1), true));
+}
+
+#[test]
+fn mirrored_headers_mean_nothing_to_a_legacy_session_hdr_13() {
+    let mut site = site();
+    let id = site.open(NEWEST, &json!({})).encode();
+    let route = fixture::request(1, "tools/call", &json!({"name": "route", "arguments": {"region": "us"}}));
+    let session = ("mcp-session-id", &*id);
+    for headers in [
+        &[][..],
+        &[("mcp-method", "tools/list")],
+        &[("mcp-name", "another")],
+        &[("mcp-param-region", "eu"), ("mcp-name", "=?base64?!?=")],
+    ] {
+        let headers: Vec<_> = headers.iter().copied().chain([session]).collect();
+        let sent = site.post(&route, &headers);
+        assert_eq!((sent.status(), &sent.one()["result"]["content"][0]["text"]), (200, &json!("done")), "{headers:?}");
+    }
+}
+
+#[test]
+fn no_session_can_cancel_what_another_one_asked_for_canc_4() {
+    let mut site = site();
+    site.answer = None;
+    let [mine, other] = [(); 2].map(|()| site.open(NEWEST, &json!({})));
+    site.post(&call(1), &[("mcp-session-id", &mine.encode())]);
+    let sent = site.post(&cancel(1), &[("mcp-session-id", &other.encode())]);
+    assert_eq!((sent.status(), &*sent.text), (202, ""));
+    let script = site.session(mine);
+    assert_eq!((script.calls.len(), script.abandoned.len()), (1, 0));
+    // Nor does a peer cancel what the server asked of it, with the id that the server gave.
+    let mut asked = session();
+    asked.send(&call(5));
+    let stream = asked.stream();
+    asked.done(ask());
+    let question = asked.sent(stream).one()["id"].as_u64().unwrap();
+    assert_ne!(question, 5);
+    asked.send(&cancel(question));
+    asked.send(&json!({"jsonrpc": "2.0", "id": question, "result": {"action": "cancel"}}));
+    assert_eq!(asked.calls.len(), 1, "the question was still open");
+}
+
+#[test]
+fn nothing_of_the_stateless_revision_is_cancelled_by_the_server_canc_6() {
+    // The testkit refuses any such notification that names no listening request; these are the ways a request can end.
+    let request = modern("tools/call", &json!({"name": "echo", "_meta": {"progressToken": 1}}));
+    let silent =
+        |sent: testkit::Sent| sent.messages.iter().all(|message| message["method"] != "notifications/cancelled");
+    let mut cancelled = pipe();
+    cancelled.send(&request);
+    assert!(silent(cancelled.send(&cancel(1))));
+    let mut shut = pipe();
+    shut.send(&request);
+    shut.close(Close::Shutdown);
+    assert!(silent(shut.received()));
+    let mut slow = exchange();
+    slow.send(&request);
+    slow.advance(Span::secs(86_400));
+    assert!(silent(slow.received()));
+    let mut asking = exchange();
+    asking.send(&fixture::modern(1, "tools/call", &json!({"name": "echo"}), &json!({"elicitation": {}})));
+    asking.done(ask());
+    assert!(silent(asking.received()));
+    let mut left = exchange();
+    left.send(&request);
+    left.input(Input::Detach { stream: StreamId::ONLY });
+    assert!(silent(left.received()));
+}
+
+#[test]
+fn progress_of_a_client_is_accepted_prog_5() {
+    let mut script = session();
+    script.send(&call(1));
+    let stream = script.stream();
+    script.done(ask());
+    let id = script.sent(stream).one()["id"].clone();
+    for token in [json!("t"), json!(1)] {
+        let params = json!({"progressToken": token, "progress": 0.5, "total": 1});
+        let sent = script.send(&json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}));
+        assert_eq!((sent.status(), &*sent.text), (202, ""));
+    }
+    assert!(script.calls.is_empty(), "it answers nothing");
+    script.send(&json!({"jsonrpc": "2.0", "id": id, "result": {"action": "decline"}}));
+    assert_eq!(script.calls.len(), 1);
+}
+
+#[test]
+fn a_server_of_tools_answers_though_it_has_none_or_shows_none_tool_1() {
+    let nothing = View::all(Catalog::builder().build().unwrap());
+    let hidden = View::only(fixture::catalog(), |_| false);
+    for view in [nothing, hidden] {
+        let mut site = site();
+        site.view = view.clone();
+        assert_eq!(site.modern(&modern("tools/list", &json!({}))).one()["result"]["tools"], json!([]));
+        let discovered = site.modern(&modern("server/discover", &json!({})));
+        assert!(discovered.one()["result"]["capabilities"]["tools"].is_object());
+        let mut script = session();
+        script.view = view;
+        let sent = script.send(&fixture::request(1, "tools/list", &json!({})));
+        assert_eq!(sent.one()["result"], json!({"tools": []}));
+    }
+}
+
+#[test]
+fn every_page_of_every_list_is_private_whoever_asks_cache_3_cache_4() {
+    let mut policy = Policy::default();
+    policy.limits.page = 1;
+    let mut site = Site::new(fixture::builder().policy(policy).build().unwrap());
+    for view in [fixture::view(), View::only(fixture::catalog(), |item| item.key() != "route")] {
+        site.view = view;
+        let mut cursor = json!(null);
+        let mut pages = 0;
+        loop {
+            let params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
+            let sent = site.modern(&modern("tools/list", &params));
+            let result = &sent.one()["result"];
+            assert_eq!((&result["cacheScope"], &result["ttlMs"]), (&json!("private"), &json!(0)));
+            pages += 1;
+            cursor = result["nextCursor"].clone();
+            if cursor.is_null() {
+                break;
+            }
+        }
+        assert!(pages > 1);
+    }
+}
+
+/// What nobody should send, in any place.
+fn hostile() -> Vec<Value> {
+    let mut deep = json!([]);
+    for _ in 0..40 {
+        deep = json!([deep]);
+    }
+    let long = "\u{1f600}".repeat(20_000);
+    vec![
+        json!(null),
+        json!(true),
+        json!(-1),
+        json!(1e300),
+        json!(u64::MAX),
+        json!(""),
+        json!("\u{0}\u{1b}[2J\r\n\u{202e}"),
+        json!("../../etc/passwd"),
+        json!("'; drop table tools; --"),
+        json!(long),
+        json!([]),
+        json!([[], {}, null]),
+        deep,
+        json!({}),
+        json!({"__proto__": {"a": 1}, "": null, "io.modelcontextprotocol/x": 1}),
+    ]
+}
+
+#[test]
+fn whatever_a_client_sends_gets_a_defined_answer_and_harms_nobody_sec_1() {
+    let methods = ["server/discover", "tools/list", "tools/call", "acme/do", "no/such"];
+    let places = [
+        "/cursor",
+        "/name",
+        "/arguments",
+        "/requestState",
+        "/inputResponses",
+        "/task",
+        "/_meta/io.modelcontextprotocol~1protocolVersion",
+        "/_meta/io.modelcontextprotocol~1clientCapabilities",
+        "/_meta/io.modelcontextprotocol~1clientInfo",
+        "/_meta/io.modelcontextprotocol~1logLevel",
+        "/_meta/progressToken",
+        "/_meta/traceparent",
+        "/_meta",
+        "",
+    ];
+    let whole = json!({"name": "echo", "arguments": {}, "cursor": "", "requestState": "", "inputResponses": {}, "task": {},
+        "_meta": {"io.modelcontextprotocol/clientInfo": {}, "io.modelcontextprotocol/logLevel": "",
+            "progressToken": 1, "traceparent": ""}});
+    let mut site = site();
+    let mut stream = pipe();
+    stream.open(NEWEST, &json!({}));
+    for method in methods {
+        for place in places {
+            for value in hostile() {
+                let mut message = modern(method, &whole);
+                *message["params"].pointer_mut(place).unwrap() = value.clone();
+                let sent = site.modern(&message);
+                let defined = matches!(sent.code(), 0 | -32603..=-32600 | -32022..=-32020);
+                assert!(defined && sent.text.len() < 4_096, "{method} {place} {value}: {}", sent.text);
+                stream.send(&message);
+                while !stream.calls.is_empty() {
+                    stream.done(text("done"));
+                }
+                if let Some(params) = message["params"].as_object_mut() {
+                    params.remove("_meta");
+                }
+                stream.send(&message);
+                while !stream.calls.is_empty() {
+                    stream.done(text("done"));
+                }
+                stream.received();
+            }
+        }
+    }
+    assert_eq!(stream.send(&fixture::request(1, "ping", &json!({}))).one()["result"], json!({}));
+}
+
+#[test]
+fn a_burst_of_calls_is_limited_and_then_served_again_sec_2() {
+    let mut policy = Policy::default();
+    policy.limits.calls = 3;
+    let mut script = session_of(fixture::builder().policy(policy).build().unwrap());
+    let refused: Vec<i64> = (1..=10).map(|id| script.send(&call(id)).messages.first().map_or(0, code)).collect();
+    assert_eq!(refused, [0, 0, 0, -32603, -32603, -32603, -32603, -32603, -32603, -32603]);
+    assert_eq!(script.calls.len(), 3);
+    assert_eq!(script.send(&fixture::request(11, "ping", &json!({}))).one()["result"], json!({}));
+    script.done(text("one"));
+    assert!(script.send(&call(12)).messages.is_empty());
+    assert_eq!(script.calls.len(), 3);
+}
+
+fn code(message: &Value) -> i64 {
+    message["error"]["code"].as_i64().unwrap_or(0)
+}
+
+#[test]
+fn the_same_mistake_has_the_code_and_status_of_its_era_shim_3_err_4() {
+    let endpoint = fixture::builder().resources(false, false).build().unwrap();
+    let mut site = Site::new(endpoint);
+    let id = site.open(NEWEST, &json!({})).encode();
+    for (method, params, legacy, modern_status) in [
+        ("no/such", json!({}), (200, -32601), (404, -32601)),
+        ("prompts/list", json!({}), (200, -32601), (404, -32601)),
+        ("resources/subscribe", json!({"uri": "a://b"}), (200, -32601), (404, -32601)),
+        ("resources/read", json!({"uri": "a://b"}), (200, -32002), (200, -32602)),
+    ] {
+        let sent = site.post(&fixture::request(1, method, &params), &[("mcp-session-id", &id)]);
+        assert_eq!((sent.status(), sent.code()), legacy, "{method}");
+        let sent = site.modern(&modern(method, &params));
+        assert_eq!((sent.status(), sent.code()), modern_status, "{method}");
+    }
+}
+
+#[test]
+fn the_level_of_a_session_and_of_a_request_know_nothing_of_each_other_shim_7() {
+    let mut script = pipe();
+    script.open(NEWEST, &json!({}));
+    script.send(&fixture::request(1, "logging/setLevel", &json!({"level": "error"})));
+    script.send(&fixture::request(2, "tools/call", &json!({"name": "echo"})));
+    let meta = json!({"io.modelcontextprotocol/logLevel": "debug"});
+    script.send(&modern("tools/call", &json!({"name": "echo", "_meta": meta})));
+    let calls: Vec<CallId> = script.calls.iter().map(|(_, call)| call.id).collect();
+    for (call, told) in [(calls[0], 0), (calls[1], 1)] {
+        script.input(Input::Note { call, note: log(Level::Debug) });
+        assert_eq!(script.received().messages.len(), told);
+    }
+    script.input(Input::Note { call: calls[0], note: log(Level::Error) });
+    assert_eq!(script.received().one()["params"]["level"], "error");
+}
+
+#[test]
+fn progress_is_said_into_the_void_where_nobody_asked_or_none_can_be_carried_shim_8() {
+    let quiet = fixture::request(1, "tools/call", &json!({"name": "echo"}));
+    let mut legacy = session();
+    legacy.send(&quiet);
+    let stream = legacy.stream();
+    let mut unasked = exchange();
+    unasked.send(&modern("tools/call", &json!({"name": "echo"})));
+    let mut plain = exchange();
+    let message = modern("tools/call", &json!({"name": "echo", "_meta": {"progressToken": 1}}));
+    let mut headers = fixture::headers(&message);
+    headers.retain(|(name, _)| name != "accept");
+    headers.push(("accept".into(), "application/json".into()));
+    plain.send_with(&message, &headers);
+    assert!(!legacy.calls[0].1.progress && !unasked.calls[0].1.progress && !plain.calls[0].1.progress);
+    legacy.note(progress(1.0));
+    legacy.done(text("done"));
+    assert_eq!(legacy.sent(stream).one()["id"], 1);
+    for mut script in [unasked, plain] {
+        script.note(progress(1.0));
+        script.done(text("done"));
+        assert_eq!(script.received().one()["id"], 1);
+    }
+}
+
+#[test]
+fn whatever_ends_a_request_abandons_its_call_shim_9() {
+    let request = modern("tools/call", &json!({"name": "echo"}));
+    let mut notified = session();
+    notified.send(&call(1));
+    notified.send(&cancel(1));
+    assert_eq!(notified.abandoned.len(), 1, "a notification of a legacy session");
+    let mut line = pipe();
+    line.send(&request);
+    line.send(&cancel(1));
+    assert_eq!(line.abandoned.len(), 1, "a notification on a byte stream");
+    let mut left = exchange();
+    left.send(&request);
+    left.input(Input::Detach { stream: StreamId::ONLY });
+    assert_eq!(left.abandoned.len(), 1, "a reader of the stateless revision that leaves");
+    for why in [Close::Peer, Close::Shutdown] {
+        let mut ended = session();
+        ended.send(&call(1));
+        ended.close(why);
+        let mut shut = exchange();
+        shut.send(&request);
+        shut.close(why);
+        let mut closed = pipe();
+        closed.send(&request);
+        closed.close(Close::Shutdown);
+        for abandoned in [&ended.abandoned, &shut.abandoned, &closed.abandoned] {
+            assert_eq!(abandoned.len(), 1, "{why:?}");
+        }
+    }
+}
+
+#[test]
+fn an_extension_of_tasks_turns_nothing_on_in_a_legacy_session_shim_10_shim_12() {
+    let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}, "io.modelcontextprotocol/ui": {}},
+        "tasks": {"requests": {"tools": {"call": {}}}}});
+    let mut script =
+        Script::new(Session::new(MachineId(1), fixture::endpoint(), SessionId::new([7; 16]), Time(1_000_000)));
+    script.open(NEWEST, &capabilities);
+    let peer = Arc::clone(script.machine.peer().unwrap());
+    assert_eq!(peer.capabilities.extension("io.modelcontextprotocol/ui"), Some("{}"));
+    script.send(&fixture::request(1, "tools/call", &json!({"name": "echo", "task": {"ttl": 1}})));
+    let stream = script.stream();
+    script.done(text("done"));
+    assert_eq!(script.sent(stream).one()["result"], json!({"content": [{"type": "text", "text": "done"}]}));
+    for method in ["tasks/get", "tasks/list", "tasks/result", "tasks/cancel", "tasks/update"] {
+        assert_eq!(script.send(&fixture::request(2, method, &json!({"taskId": "t"}))).code(), -32601, "{method}");
+    }
+}

@@ -1,0 +1,47 @@
+//! Who asks is found out by the HTTP transport. A byte stream has no tokens and no 401.
+
+#![cfg(all(feature = "http", feature = "stdio"))]
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{Request, Response};
+use mcp_server::http::McpService;
+use mcp_server::{App, Caller, Server, Tool};
+use mcp_transport_http::TokioRuntime;
+use mcp_transport_stdio::Connection;
+use serde_json::{Value, json};
+
+fn app() -> App {
+    let who = |caller: Caller| caller.principal.map_or("nobody".to_owned(), |principal| principal.as_str().to_owned());
+    let tool = Tool::new("who").description("A tool of a test.").run(who);
+    Server::new("test", "1").tool(tool).build().expect("it can be built")
+}
+
+fn call() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "who", "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "authorization": "Bearer stolen",
+    }}})
+}
+
+#[tokio::test]
+async fn an_app_whose_http_side_wants_tokens_wants_none_on_a_byte_stream_stdio_8() {
+    let app = app();
+    let refuse = |_: &axum::http::request::Parts| -> Result<Caller, Box<_>> {
+        let challenge = Response::builder().status(401).header("www-authenticate", "Bearer");
+        Err(Box::new(challenge.body(mcp_transport_http::Body::from("no")).expect("a response")))
+    };
+    let service = McpService::builder(app.clone()).authenticate(refuse).build(TokioRuntime).expect("it can be served");
+    let request = Request::post("/mcp").header("host", "localhost").header("content-type", "application/json");
+    let response = service.handle(request.body(Body::from(call().to_string())).expect("a request")).await;
+    assert_eq!(response.status(), 401);
+
+    let mut output = Vec::new();
+    let input = format!("{}\n", call());
+    let connection = Connection::tokio(Arc::new(app));
+    connection.run_tokio(input.as_bytes(), &mut output).await.expect("it is served to its end");
+    let answer: Value = serde_json::from_slice(&output).expect("JSON");
+    assert_eq!(answer["result"]["content"][0]["text"], "nobody", "nor is anything in a message taken for one");
+}
