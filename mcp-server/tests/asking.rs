@@ -1,9 +1,9 @@
 //! Asking the client with `Ctx::ask`, in both eras.
 
-#[path = "asking/forms.rs"]
-mod forms;
 #[path = "asking/elsewhere.rs"]
 mod elsewhere;
+#[path = "asking/forms.rs"]
+mod forms;
 #[path = "asking/once.rs"]
 mod once;
 #[path = "asking/others.rs"]

@@ -242,8 +242,8 @@ impl State {
                     works = true;
                 }
                 Output::Event(event) => log(&event),
-                // A byte stream has no heads, and no session to put away.
-                Output::Expect(_) | Output::Open { .. } | Output::Hibernate => {}
+                // A byte stream has no heads, nothing to resume, and no session to put away.
+                Output::Expect(_) | Output::Open { .. } | Output::Resume(_) | Output::Hibernate => {}
             }
         }
         self.waiting.set(self.machine.unsent());
