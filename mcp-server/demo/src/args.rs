@@ -17,8 +17,8 @@ Usage: demo [--http ADDR] [--allow-host HOST]... [--sse] [--log LEVEL]
   --stdio            serve standard input and output
   --allow-host HOST  answer to this host name, too; only loopback names are answered to
                      otherwise (may be given several times)
-  --sse              serve the HTTP+SSE transport of 2024-11-05 as well, at http://ADDR/sse;
-                     it is deprecated
+  --sse              serve the HTTP+SSE transport of 2024-11-05, which is deprecated, as
+                     well: http://ADDR/sse
   --log LEVEL        what goes to stderr: off, error, warn, info, debug [default: warn]
   -h, --help         print this
   -V, --version      print the version
