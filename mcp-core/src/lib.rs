@@ -105,6 +105,21 @@
 //! assert!(String::from_utf8(written).unwrap().contains(r#""text":"Hello!""#));
 //! ```
 //!
+//! # What is served
+//!
+//! A [`Catalog`] holds tools, resources, templates of resources and prompts; an [`Endpoint`] says which of them are offered. Lists
+//! are answered here. What takes code of yours is an [`Output::Call`], and each kind has its answer:
+//!
+//! | [`Kind`] | method | [`Answer`](answer::Answer) |
+//! |---|---|---|
+//! | `Tool` | `tools/call` | [`ToolAnswer`](answer::ToolAnswer) |
+//! | `Resource` | `resources/read`, of a resource or a template | [`ResourceAnswer`](answer::ResourceAnswer) |
+//! | `Prompt` | `prompts/get` | [`PromptAnswer`](answer::PromptAnswer) |
+//! | `Complete` | `completion/complete` | [`Completion`](answer::Completion) |
+//! | `Extension` | a method of an [`ExtensionDecl`] | the result's members, as JSON text |
+//!
+//! A call of any kind may end in [`Outcome::Fail`] instead; the first three may [ask](Outcome::Ask) the client.
+//!
 //! # What holds
 //!
 //! * Only `handle` advances a machine. The other methods pop or look, in any order.
