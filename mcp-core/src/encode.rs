@@ -1,5 +1,7 @@
 //! Answers as the revision of a request has them: one neutral model in, one result object out (SHIM-1, SHIM-2, SHIM-4).
 
+use alloc::borrow::Cow;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::answer::{
@@ -268,7 +270,7 @@ fn media(object: &mut Object<'_>, kind: &str, data: &[u8], mime: &str) {
 
 fn resource_link(object: &mut Object<'_>, revision: Revision, link: &Link) {
     object.string("type", "resource_link");
-    object.string("uri", &link.uri);
+    object.string("uri", &of_uri_characters(&link.uri));
     object.string("name", &link.name);
     object.optional("title", link.title.as_deref());
     object.optional("description", link.description.as_deref());
@@ -290,7 +292,7 @@ fn resource(
     extra: Option<&str>,
 ) {
     let mut object = Object::open(out);
-    object.string("uri", uri);
+    object.string("uri", &of_uri_characters(uri));
     object.optional("mimeType", mime);
     match body {
         ResourceBody::Text(text) => object.string("text", text),
@@ -298,6 +300,33 @@ fn resource(
     }
     meta(&mut object, revision, extra);
     object.close();
+}
+
+/// The same URI without what cannot stand in one (RFC 3986): blanks, quotes and letters beyond ASCII become percent escapes. A
+/// client may read a resource by a URI that was never encoded, and strict ones refuse to take it back so.
+fn of_uri_characters(uri: &str) -> Cow<'_, str> {
+    if uri.bytes().all(is_uri_character) {
+        return Cow::Borrowed(uri);
+    }
+    let mut encoded = String::with_capacity(uri.len() + 16);
+    for c in uri.chars() {
+        if c.is_ascii() && is_uri_character(c as u8) {
+            encoded.push(c);
+        } else {
+            percent(&mut encoded, c);
+        }
+    }
+    Cow::Owned(encoded)
+}
+
+/// Appends a character as the percent escapes of its UTF-8.
+pub(crate) fn percent(out: &mut String, c: char) {
+    c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push_str(&alloc::format!("%{byte:02X}")));
+}
+
+/// Whether a byte may stand in a URI (RFC 3986, 2).
+pub(crate) const fn is_uri_character(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}')
 }
 
 /// `_meta` of anything but a result, from 2025-06-18 on. Text that is no object is left out: it would break the

@@ -20,8 +20,8 @@ const LISTS: [(&str, &str, &str); 4] = [
 fn keys(list: usize) -> Vec<String> {
     let name = |n: usize| match list {
         0 | 3 if n == 4 => "n".repeat(128),
-        1 if n == 4 => format!("a:{}", "é".repeat(1023)),
-        2 if n == 4 => format!("a:{}{{v}}", "é".repeat(509)),
+        1 if n == 4 => format!("a:{}", "u".repeat(2046)),
+        2 if n == 4 => format!("a:{}{{v}}", "u".repeat(1019)),
         0 | 3 => format!("n{}", n * 7 % 10),
         1 => format!("a:{}", n * 7 % 10),
         _ => format!("a:{}/{{v}}", n * 7 % 10),
@@ -80,10 +80,10 @@ fn walk(talk: &mut Talk, list: usize, page: usize) -> (Vec<String>, Vec<String>)
 #[test]
 fn every_list_holds_each_item_once_in_order_and_ends_without_a_cursor_page_1_cache_3_tool_2_case_49() {
     for revision in Revision::ALL {
-        for list in 0..4 {
+        for (list, (method, ..)) in LISTS.into_iter().enumerate() {
             for page in [1, 3, 10, 11] {
                 let (found, cursors) = walk(&mut talk(revision, page), list, page);
-                assert_eq!(found, keys(list), "{revision} {}", LISTS[list].0);
+                assert_eq!(found, keys(list), "{revision} {method}");
                 assert_eq!(cursors.len(), 9 / page);
                 assert!(cursors.iter().all(|cursor| !cursor.is_empty()));
             }
@@ -93,7 +93,7 @@ fn every_list_holds_each_item_once_in_order_and_ends_without_a_cursor_page_1_cac
 
 #[test]
 fn what_is_hidden_leaves_no_gap_and_no_short_page_page_1_base_20() {
-    for list in 0..4 {
+    for (list, (method, member, _)) in LISTS.into_iter().enumerate() {
         let mut talk = talk(Revision::MODERN, 2);
         let hidden: Vec<String> = keys(list).into_iter().step_by(3).collect();
         talk.script.view = View::only(catalog(), |item: Item<'_>| !hidden.iter().any(|key| key == item.key()));
@@ -101,7 +101,7 @@ fn what_is_hidden_leaves_no_gap_and_no_short_page_page_1_base_20() {
         let right: Vec<String> = keys(list).into_iter().filter(|key| !hidden.contains(key)).collect();
         assert_eq!((found, cursors.len()), (right, 2));
         talk.script.view = View::only(catalog(), |_| false);
-        assert_eq!(talk.result(LISTS[list].0, &json!({}))[LISTS[list].1], json!([]));
+        assert_eq!(talk.result(method, &json!({}))[member], json!([]));
     }
 }
 

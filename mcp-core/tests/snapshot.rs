@@ -121,6 +121,32 @@ fn full() -> Client {
     client
 }
 
+/// A resource, a prompt and two completions, all of which have asked the client.
+fn all_kinds() -> Client {
+    let mut client = open(Revision::V2025_11_25, &json!({"elicitation": {}}));
+    let prompt = json!({"name": "greet", "arguments": {"who": "ü", "tone": ""}});
+    let complete = json!({"ref": {"type": "ref/resource", "uri": "notes://{id}"},
+        "argument": {"name": "id", "value": "x"}, "context": {"arguments": {"a": "b"}}});
+    let named = json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "who", "value": ""}});
+    client.send(&fixture::request(1, "resources/read", &json!({"uri": "notes://a%2Fb"})));
+    client.send(&fixture::request(2, "prompts/get", &prompt));
+    client.send(&fixture::request(3, "completion/complete", &complete));
+    client.send(&fixture::request(4, "completion/complete", &named));
+    (0..4).for_each(|_| client.done(ask(&["one"])));
+    client
+}
+
+/// A batch of which one member asks two questions.
+fn batch() -> Client {
+    let mut client = open(Revision::V2025_03_26, &json!({"sampling": {}}));
+    client.send(&json!([echo(1, &json!("t")), echo(2, &Value::Null)]));
+    client.done(Outcome::Complete(Answer::Tool(ToolAnswer::text("done"))));
+    let question = Question::Sample { params: r#"{"messages":[],"maxTokens":1}"#.into(), tools: false };
+    let questions = vec![("a".into(), question), ("b".into(), Question::Roots)];
+    client.done(Outcome::Ask { questions, state: Bytes::new() });
+    client
+}
+
 #[test]
 fn what_wakes_holds_all_that_fell_asleep() {
     type Case = (&'static str, fn() -> Client);
@@ -151,20 +177,7 @@ fn what_wakes_holds_all_that_fell_asleep() {
             }
             client
         }),
-        ("resource, prompt and completion ask", || {
-            let mut client = open(Revision::V2025_11_25, &json!({"elicitation": {}}));
-            let prompt = json!({"name": "greet", "arguments": {"who": "ü", "tone": ""}});
-            let complete = json!({"ref": {"type": "ref/resource", "uri": "notes://{id}"},
-                "argument": {"name": "id", "value": "x"}, "context": {"arguments": {"a": "b"}}});
-            let named =
-                json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "who", "value": ""}});
-            client.send(&fixture::request(1, "resources/read", &json!({"uri": "notes://a%2Fb"})));
-            client.send(&fixture::request(2, "prompts/get", &prompt));
-            client.send(&fixture::request(3, "completion/complete", &complete));
-            client.send(&fixture::request(4, "completion/complete", &named));
-            (0..4).for_each(|_| client.done(ask(&["one"])));
-            client
-        }),
+        ("resource, prompt and completion ask", all_kinds),
         ("drowsy", || {
             let mut client = open(Revision::V2025_03_26, &json!({}));
             client.advance(Span::secs(61));
@@ -184,15 +197,7 @@ fn what_wakes_holds_all_that_fell_asleep() {
             client.advance(Span::secs(30));
             client
         }),
-        ("a batch asks batch_2", || {
-            let mut client = open(Revision::V2025_03_26, &json!({"sampling": {}}));
-            client.send(&json!([echo(1, &json!("t")), echo(2, &Value::Null)]));
-            client.done(Outcome::Complete(Answer::Tool(ToolAnswer::text("done"))));
-            let question = Question::Sample { params: r#"{"messages":[],"maxTokens":1}"#.into(), tools: false };
-            let questions = vec![("a".into(), question), ("b".into(), Question::Roots)];
-            client.done(Outcome::Ask { questions, state: Bytes::new() });
-            client
-        }),
+        ("a batch asks batch_2", batch),
         ("the clock ran back", || {
             let mut client = open(Revision::V2025_11_25, &json!({}));
             client.attach(&[]);

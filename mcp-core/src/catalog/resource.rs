@@ -97,11 +97,12 @@ impl Resource {
 }
 
 impl Template {
-    /// A template by RFC 6570, see [`UriTemplate`], with that programmatic name.
+    /// A template by RFC 6570, see [`UriTemplate`], with that programmatic name. Blanks and letters beyond ASCII in its text are
+    /// percent-encoded: clients get a template that they may expand by the letter of the RFC, and it matches the same URIs.
     #[must_use]
     pub fn new(uri: &str, name: &str, handle: Handle) -> Self {
         let (about, hints) = (About::default(), Hints::default());
-        Self { uri: uri.into(), compiled: None, name: name.into(), handle, about, hints, completes: Vec::new() }
+        Self { uri: listed(uri).into(), compiled: None, name: name.into(), handle, about, hints, completes: Vec::new() }
     }
 
     /// With the media type that all its instances have.
@@ -260,6 +261,21 @@ impl Entry for Template {
     }
 }
 
+/// A template as clients get it. What stands in braces is left as it is.
+fn listed(template: &str) -> String {
+    let mut listed = String::with_capacity(template.len());
+    let mut named = false;
+    for c in template.chars() {
+        named = c == '{' || (named && c != '}');
+        if named || (c.is_ascii() && c != ' ') {
+            listed.push(c);
+        } else {
+            encode::percent(&mut listed, c);
+        }
+    }
+    listed
+}
+
 fn check_name(entry: &str, name: &str, defects: &mut Vec<Defect>) {
     if name.is_empty() {
         defects.push(Defect::new(&reflect(entry), "RES-2", "the name is empty: give it one"));
@@ -276,8 +292,10 @@ fn checked_uri(uri: &str) -> Result<(), &'static str> {
     if uri.contains(['{', '}']) {
         return Err("braces belong to templates: register it as one");
     }
-    if uri.chars().any(|c| c.is_control() || c == ' ') {
-        return Err("a resource's URI has neither spaces nor control characters: percent-encode them");
+    if !uri.bytes().all(encode::is_uri_character) {
+        return Err(
+            "a resource's URI has no blanks, quotes, control characters or letters beyond ASCII: percent-encode them",
+        );
     }
     if uri.len() > MAX_URI {
         return Err("a resource's URI has at most 2,048 bytes");

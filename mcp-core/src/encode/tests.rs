@@ -229,3 +229,19 @@ fn extension_results_get_the_modern_envelope_base_12_ext_4() {
     extension_result(&mut out, Revision::V2025_11_25, b"{\"a\":\n1}", &endpoint());
     assert_eq!(parsed(&out), json!({"a":1}));
 }
+
+#[test]
+fn what_is_sent_as_a_uri_has_the_characters_of_one_res_9() {
+    let cases = [
+        ("a://b/%C3%A9?c=d&e=[f]#g!$'()*+,;:@~_-.", "a://b/%C3%A9?c=d&e=[f]#g!$'()*+,;:@~_-."),
+        ("a://b c/é\"<>\\^`{|}\n\u{7F}", "a://b%20c/%C3%A9%22%3C%3E%5C%5E%60%7B%7C%7D%0A%7F"),
+        ("", ""),
+    ];
+    for (uri, right) in cases {
+        assert_eq!(of_uri_characters(uri), right);
+        let link = Content::from(crate::answer::Block::Link(alloc::boxed::Box::new(Link::new(uri, "n"))));
+        assert_eq!(block(Revision::MODERN, &link)["uri"], right);
+        let embedded = Content::resource_text(uri, "text/plain", "x");
+        assert_eq!(block(Revision::V2024_11_05, &embedded)["resource"]["uri"], right);
+    }
+}

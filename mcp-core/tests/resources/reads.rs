@@ -76,7 +76,12 @@ fn a_literal_with_a_blank_or_other_letters_is_read_as_it_is_listed_and_as_client
             assert_eq!(talk.ask("resources/read", &json!({"uri": uri})).text, "", "{uri}");
             let (_, call) = talk.script.calls.back().unwrap();
             assert_eq!(kind(call), (Handle(5), uri, vec![("n", "a b")]));
+            talk.script.done(read(vec![Contents::text("x")]));
+            let sent = talk.script.received();
+            assert_eq!(sent.one()["result"]["contents"][0]["uri"], "doc:///my%20files/%C3%BC/a%20b", "a URI");
         }
+        let listed = talk.result("resources/templates/list", &json!({}));
+        assert_eq!(listed["resourceTemplates"][0]["uriTemplate"], "doc:///my%20files/%C3%BC/{n}");
     }
 }
 
@@ -181,8 +186,9 @@ fn an_answer_of_another_kind_or_with_meta_that_is_no_json_is_the_servers_fault_b
 
 #[test]
 fn what_a_handler_says_is_sent_in_the_codes_of_the_era_res_5_res_6_err_2_shim_3_shim_4() {
-    type Handler = fn(&Call) -> Outcome;
-    let cases: [(Handler, (i64, u16), (i64, u16)); 5] = [
+    /// A handler, and the code and status of what it says in legacy and on modern.
+    type Case = (fn(&Call) -> Outcome, (i64, u16), (i64, u16));
+    let cases: [Case; 5] = [
         (|_| Outcome::Fail(Fault::resource_not_found("notes://today")), (-32002, 200), (-32602, 200)),
         (|_| Outcome::Fail(Fault::internal("The disk is broken")), (-32603, 200), (-32603, 200)),
         (|_| Outcome::Fail(Fault::invalid_params("No such line")), (-32602, 200), (-32602, 200)),

@@ -28,10 +28,24 @@ fn rules(defects: &[Defect]) -> Vec<&'static str> {
 
 #[test]
 fn a_uri_must_be_one_res_9() {
-    for good in ["a:b", "notes://x", "file:///a%20b", "x+y-1.z:q", "doc://é/ü", "ui+x:1"] {
+    for good in ["a:b", "notes://x", "file:///a%20b", "x+y-1.z:q", "ui+x:1", "a://b/%C3%A9?c=d&e=[f]#g'"] {
         assert_eq!(of_resource(resource(good)), [], "{good}");
     }
-    for bad in ["", "a", "://x", "1a://x", "é://x", "a b://x", "a://b c", "a://b\n", "a://\u{0}", "/etc/passwd"] {
+    for bad in [
+        "",
+        "a",
+        "://x",
+        "1a://x",
+        "é://x",
+        "a b://x",
+        "a://b c",
+        "a://b\n",
+        "a://\u{0}",
+        "/etc/passwd",
+        "doc://é",
+        "a:\"",
+        "a:b|c",
+    ] {
         assert_eq!(rules(&of_resource(resource(bad))), ["RES-9"], "{bad}");
     }
     assert_eq!(of_resource(resource(&format!("a:{}", "b".repeat(2046)))), []);
