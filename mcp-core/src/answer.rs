@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use crate::caching::Caching;
 use crate::fault::Fault;
 
 /// The answer to a call.
@@ -73,6 +74,8 @@ pub struct ResourceAnswer {
     /// One or more: a directory may yield many. None at all is the server's fault (-32603): a resource that is not there is
     /// [`Fault::resource_not_found`].
     pub contents: Vec<Contents>,
+    /// For how long, and by whom, it may be kept. One that is read with answers of the client is kept by nobody all the same (MRTR-16).
+    pub caching: Caching,
     /// `_meta` of the result: JSON text of an object.
     pub meta: Option<Box<str>>,
 }
@@ -81,7 +84,7 @@ impl ResourceAnswer {
     /// The contents of one resource or several.
     #[must_use]
     pub const fn new(contents: Vec<Contents>) -> Self {
-        Self { contents, meta: None }
+        Self { contents, caching: Caching::NONE, meta: None }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::answer::{
     Annotations, Block, Completion, Content, Contents, Embedded, Icon, Implementation, Link, PromptAnswer,
     ResourceAnswer, ResourceBody, Theme, ToolAnswer,
 };
+use crate::caching::Caching;
 use crate::endpoint::Endpoint;
 use crate::peer::{Era, Revision};
 use crate::wire::write;
@@ -65,6 +66,7 @@ pub(crate) fn resource_result(
     revision: Revision,
     uri: &str,
     answer: &ResourceAnswer,
+    caching: Caching,
     endpoint: &Endpoint,
 ) {
     result_open(out, revision);
@@ -76,7 +78,8 @@ pub(crate) fn resource_result(
     }
     out.push(b']');
     if revision.era() == Era::Modern {
-        out.extend_from_slice(crate::modern::UNCACHED);
+        out.push(b',');
+        caching.write(out);
     }
     result_meta(out, revision, answer.meta.as_deref(), endpoint);
     out.push(b'}');

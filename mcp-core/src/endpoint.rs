@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use crate::answer::Implementation;
+use crate::caching::Caching;
 use crate::catalog::{Defect, extension_id};
 use crate::encode::json::{self, Object};
 use crate::encode::{self, SERVER_INFO};
@@ -15,7 +16,6 @@ use crate::fault::{Code, Fault, reflect};
 use crate::machine::Change;
 use crate::peer::{Era, Peer, Revision};
 use crate::policy::{Limits, Policy, Seal, Timing};
-use crate::wire::write;
 
 /// The server's name, capabilities and bounds. Immutable; every machine of a server shares one.
 #[derive(Debug)]
@@ -24,6 +24,7 @@ pub struct Endpoint {
     served: Box<[Revision]>,
     sessions: bool,
     offers: Offers,
+    caching: Caching,
     logging: bool,
     extensions: Box<[ExtensionDecl]>,
     seal: Option<Arc<dyn Seal>>,
@@ -107,6 +108,7 @@ pub struct EndpointBuilder {
     served: Vec<Revision>,
     sessions: bool,
     offers: Offers,
+    caching: Caching,
     logging: bool,
     extensions: Vec<ExtensionDecl>,
     seal: Option<Arc<dyn Seal>>,
@@ -155,6 +157,15 @@ impl EndpointBuilder {
     #[must_use]
     pub const fn completions(mut self) -> Self {
         self.offers.completions = true;
+        self
+    }
+
+    /// For how long, and by whom, lists and `server/discover` may be kept (CACHE-1). A list of which something is hidden from its caller
+    /// is private all the same (CACHE-4). [`Caching::NONE`] by default. What a resource holds says it by itself:
+    /// [`ResourceAnswer`](crate::answer::ResourceAnswer).
+    #[must_use]
+    pub const fn caching(mut self, caching: Caching) -> Self {
+        self.caching = caching;
         self
     }
 
@@ -228,6 +239,7 @@ impl EndpointBuilder {
             served: self.served.into(),
             sessions: self.sessions,
             offers: self.offers,
+            caching: self.caching,
             logging: self.logging,
             extensions: self.extensions.into(),
             seal: self.seal,
@@ -275,8 +287,7 @@ impl EndpointBuilder {
             object.json("supportedVersions", supported);
             self.capabilities(object.key("capabilities"), Revision::MODERN);
             object.optional("instructions", self.instructions.as_deref());
-            write::integer(object.key("ttlMs"), 0);
-            object.string("cacheScope", "private");
+            self.caching.write(object.place());
             object.key("_meta").extend_from_slice(meta);
             object.close();
         })
@@ -375,6 +386,7 @@ impl Endpoint {
             served: Revision::ALL.into(),
             sessions: true,
             offers: Offers::default(),
+            caching: Caching::NONE,
             logging: false,
             extensions: Vec::new(),
             seal: None,
@@ -433,6 +445,12 @@ impl Endpoint {
     #[must_use]
     pub const fn sessions(&self) -> bool {
         self.sessions
+    }
+
+    /// For how long, and by whom, lists may be kept of which nothing is hidden.
+    #[must_use]
+    pub const fn caching(&self) -> Caching {
+        self.caching
     }
 
     /// Whether tools are offered.

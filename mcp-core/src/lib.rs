@@ -134,6 +134,7 @@ extern crate alloc;
 
 pub mod answer;
 mod ask;
+mod caching;
 mod calls;
 pub mod catalog;
 mod desk;
@@ -169,6 +170,7 @@ pub mod trace;
 pub mod uri_template;
 pub mod wire;
 
+pub use caching::Caching;
 pub use catalog::{Catalog, Handle, View};
 pub use endpoint::{Endpoint, EndpointBuilder, ExtensionDecl};
 pub use event_log::EventLog;

@@ -106,15 +106,13 @@ fn list(court: &Court<'_>, id: &Id, write: impl FnOnce(&mut Vec<u8>) -> Result<(
     write::result_open(&mut out, id);
     out.extend_from_slice(b"{\"resultType\":\"complete\",");
     write(&mut out)?;
-    out.extend_from_slice(UNCACHED);
+    out.push(b',');
+    court.endpoint.caching().seen_by_one(court.view.is_filtered()).write(&mut out);
     out.push(b',');
     out.extend_from_slice(court.endpoint.result_meta());
     out.extend_from_slice(b"}}");
     Ok(Step::Answer(out))
 }
-
-/// CACHE-1, comma first; the safe hints until an entry says more (CACHE-4).
-pub(crate) const UNCACHED: &[u8] = b",\"ttlMs\":0,\"cacheScope\":\"private\"";
 
 fn run(court: &Court<'_>, method: Method, request: Requested<'_>) -> Result<Step, Fault> {
     let Court { endpoint, message, head, from, .. } = *court;

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use crate::answer::{Answer, Completion, ToolAnswer};
 use crate::ask;
+use crate::caching::Caching;
 use crate::calls::Slot;
 use crate::encode;
 use crate::encode::sift;
@@ -175,7 +176,9 @@ fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>
             return Err(Fault::internal("The resource has no contents"));
         }
         (Answer::Resource(answer), Kind::Resource { uri, .. }) => {
-            encode::resource_result(&mut out, revision, uri, answer, endpoint);
+            // MRTR-16: what the client's answers went into is good for this once.
+            let caching = if slot.rounds > 0 { Caching::NONE } else { answer.caching };
+            encode::resource_result(&mut out, revision, uri, answer, caching, endpoint);
         }
         (Answer::Prompt(answer), Kind::Prompt { .. }) => encode::prompt_result(&mut out, revision, answer, endpoint),
         (Answer::Complete(answer), Kind::Complete { .. }) => encode::completion(&mut out, revision, answer, endpoint),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_core::catalog::{Catalog, Item, Prompt, Resource, Template, Tool};
 use mcp_core::policy::Policy;
-use mcp_core::{Endpoint, Handle, Revision, View};
+use mcp_core::{Caching, Endpoint, Handle, Revision, Span, View};
 use serde_json::{Value, json};
 use testkit::{Talk, fixture};
 
@@ -102,6 +102,33 @@ fn what_is_hidden_leaves_no_gap_and_no_short_page_page_1_base_20() {
         assert_eq!((found, cursors.len()), (right, 2));
         talk.script.view = View::only(catalog(), |_| false);
         assert_eq!(talk.result(method, &json!({}))[member], json!([]));
+    }
+}
+
+#[test]
+fn lists_say_how_long_they_may_be_kept_and_a_filtered_one_is_private_whatever_was_said_cache_1_cache_3_cache_4() {
+    for (caching, ttl, scope) in [
+        (Caching::NONE, json!(0), "private"),
+        (Caching::private(Span::secs(300)), json!(300_000), "private"),
+        (Caching::public(Span::secs(300)), json!(300_000), "public"),
+        (Caching::public(Span(u64::MAX)), json!(i64::MAX), "public"),
+    ] {
+        let mut policy = Policy::default();
+        policy.limits.page = 3;
+        let endpoint = fixture::builder().policy(policy).caching(caching).build().unwrap();
+        let mut talk = Talk::with(Arc::clone(&endpoint), Revision::MODERN, &json!({}));
+        let said = |result: &Value| (result["ttlMs"].clone(), result["cacheScope"].clone());
+        assert_eq!(said(&talk.result("server/discover", &json!({}))), (ttl.clone(), json!(scope)));
+        for (method, ..) in LISTS {
+            talk.script.view = View::all(catalog());
+            let first = talk.result(method, &json!({}));
+            assert_eq!(said(&first), (ttl.clone(), json!(scope)), "{method}");
+            assert_eq!(said(&talk.result(method, &json!({"cursor": first["nextCursor"]}))), said(&first));
+            talk.script.view = View::only(catalog(), |item: Item<'_>| item.key() != "n0");
+            assert_eq!(said(&talk.result(method, &json!({}))), (ttl.clone(), json!("private")), "{method}");
+        }
+        let mut old = Talk::with(endpoint, Revision::V2025_11_25, &json!({}));
+        assert!(old.result("tools/list", &json!({})).get("ttlMs").is_none(), "BASE-13");
     }
 }
 

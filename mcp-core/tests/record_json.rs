@@ -9,7 +9,9 @@ use mcp_core::headers::HeadBuf;
 use mcp_core::question::Question;
 use mcp_core::record::{Record, RecordedView, What};
 use mcp_core::wire::{Id, Unread};
-use mcp_core::{CallId, Caller, Change, Close, Code, Fault, Level, Note, Outcome, Scopes, StreamId, Time};
+use mcp_core::{
+    Caching, CallId, Caller, Change, Close, Code, Fault, Level, Note, Outcome, Scopes, Span, StreamId, Time,
+};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
 
@@ -51,6 +53,9 @@ fn answers() -> Vec<Answer> {
         Contents::bytes(Bytes::new()),
     ]);
     contents.meta = Some("no json".into());
+    contents.caching = Caching::public(Span(u64::MAX));
+    let mut kept = ResourceAnswer::default();
+    kept.caching = Caching::private(Span(1));
     let says = |role, content| PromptMessage { role, content };
     let mut prompt = PromptAnswer::new(vec![says(Role::Assistant, Content::text("\u{1}"))]);
     prompt.messages.extend(answer().content.into_iter().map(|content| says(Role::User, content)));
@@ -61,6 +66,7 @@ fn answers() -> Vec<Answer> {
     vec![
         Answer::Resource(ResourceAnswer::default()),
         Answer::Resource(contents),
+        Answer::Resource(kept),
         Answer::Prompt(PromptAnswer::default()),
         Answer::Prompt(prompt),
         Answer::Complete(Completion::default()),

@@ -3,7 +3,7 @@
 use mcp_core::answer::{Annotations, Answer, Content, Contents, Icon, PromptAnswer, ResourceAnswer};
 use mcp_core::catalog::{Catalog, Defect, Found, Item, Resource, Template};
 use mcp_core::question::Question;
-use mcp_core::{Call, Code, Endpoint, Fault, Handle, Kind, Outcome, Revision, View};
+use mcp_core::{Caching, Call, Code, Endpoint, Fault, Handle, Kind, Outcome, Revision, Span, View};
 use serde_json::{Value, json};
 use testkit::{Talk, Web, fixture};
 

@@ -67,6 +67,14 @@ impl<'o> Object<'o> {
         self.out
     }
 
+    /// The place for one or more whole members.
+    pub(crate) fn place(&mut self) -> &mut Vec<u8> {
+        if !core::mem::replace(&mut self.empty, false) {
+            self.out.push(b',');
+        }
+        self.out
+    }
+
     pub(crate) fn string(&mut self, name: &str, text: &str) {
         write::string(self.key(name), text);
     }

@@ -17,13 +17,14 @@ use crate::answer::{
     Annotations, Answer, Block, Completion, Content, Contents, Embedded, Icon, Link, PromptAnswer, PromptMessage,
     ResourceAnswer, ResourceBody, Role, Theme, ToolAnswer,
 };
+use crate::caching::Caching;
 use crate::encode::json;
 use crate::fault::Fault;
 use crate::headers::HeadBuf;
 use crate::machine::{CallId, Change, Close, Level, Note, Outcome, StreamId};
 use crate::peer::{Caller, Scopes};
 use crate::question::Question;
-use crate::time::Time;
+use crate::time::{Span, Time};
 use crate::wire::{Id, Unread, decode};
 
 type Read<T> = Result<T, RecordError>;
@@ -221,7 +222,12 @@ fn resource_answer(raw: &str) -> Read<ResourceAnswer> {
         })
     })?;
     let meta = members.may("meta", boxed)?;
-    members.end(ResourceAnswer { contents, meta })
+    let caching = members.may("caching", |place, raw| {
+        let mut members = Members::of(place, raw)?;
+        let (ttl, public) = (Span(members.need("ttl", integer)?), members.flag("public")?);
+        members.end(if public { Caching::public(ttl) } else { Caching::private(ttl) })
+    })?;
+    members.end(ResourceAnswer { contents, caching: caching.unwrap_or_default(), meta })
 }
 
 fn prompt_answer(raw: &str) -> Read<PromptAnswer> {

@@ -9,6 +9,7 @@ use crate::answer::{
     Annotations, Answer, Block, Completion, Content, Contents, Embedded, Icon, Link, PromptAnswer, PromptMessage,
     ResourceAnswer, ResourceBody, Theme, ToolAnswer,
 };
+use crate::caching::Caching;
 use crate::encode::json::Object;
 use crate::fault::Fault;
 use crate::headers::HeadBuf;
@@ -247,6 +248,12 @@ fn resource_answer(out: &mut Vec<u8>, answer: &ResourceAnswer) {
         object.optional("meta", meta.as_deref());
         object.close();
     });
+    if answer.caching != Caching::NONE {
+        let mut object = Object::open(object.key("caching"));
+        unsigned(object.key("ttl"), answer.caching.ttl().0);
+        flag(&mut object, "public", answer.caching.is_public());
+        object.close();
+    }
     object.optional("meta", answer.meta.as_deref());
     object.close();
 }

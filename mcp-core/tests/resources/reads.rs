@@ -301,9 +301,15 @@ fn a_read_may_ask_and_its_state_is_good_for_its_uri_alone_mrtr_1_mrtr_5_mrtr_9_m
     let resume = talk.script.calls[0].1.resume.as_ref().expect("it is a retry");
     assert_eq!(&resume.state[..], b"half");
     assert!(fixture::reply(Some(&resume.replies[0].1)).contains("accept"));
-    talk.script.done(read(vec![Contents::text("x")]));
+    let mut kept = ResourceAnswer::new(vec![Contents::text("x")]);
+    kept.caching = Caching::public(Span::secs(60));
+    let kept = Outcome::Complete(Answer::Resource(kept));
+    talk.script.done(kept.clone());
     let sent = talk.script.received();
     assert_eq!((&sent.one()["result"]["ttlMs"], &sent.one()["result"]["cacheScope"]), (&json!(0), &json!("private")));
+    // Read without a question it is as its handler says.
+    let whole = talk.run("resources/read", &json!({"uri": "notes://a"}), kept);
+    assert_eq!((&whole["result"]["ttlMs"], &whole["result"]["cacheScope"]), (&json!(60_000), &json!("public")));
 }
 
 #[test]
