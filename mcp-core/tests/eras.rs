@@ -386,7 +386,8 @@ fn code(message: &Value) -> i64 {
 
 #[test]
 fn the_same_mistake_has_the_code_and_status_of_its_era_shim_3_err_4() {
-    let endpoint = fixture::builder().resources(false, false).build().unwrap();
+    let who = mcp_core::answer::Implementation::new("s", "1");
+    let endpoint = mcp_core::Endpoint::builder(who).resources(false, false).build().unwrap();
     let mut site = Site::new(endpoint);
     let id = site.open(NEWEST, &json!({})).encode();
     for (method, params, legacy, modern_status) in [
