@@ -135,17 +135,22 @@ impl Source for Reader {
         let cell = Arc::clone(&self.cell);
         let mut state = cell.lock();
         let resumed = state.slot_of(self.stream, self.name).is_some_and(|slot| slot.replaying.is_some());
-        while !resumed {
+        if resumed {
+            // What is replayed is taken from the log as the reader has room.
+            return None;
+        }
+        loop {
             let pulled = self.read(&mut state, &mut buf);
             self.end(pulled);
             match pulled {
                 Pull::More => {}
-                Pull::Wait | Pull::Pause => break,
                 Pull::End => return Some(buf),
+                Pull::Wait | Pull::Pause => {
+                    self.kept = buf;
+                    return None;
+                }
             }
         }
-        self.kept = buf;
-        None
     }
 }
 
