@@ -5,7 +5,6 @@ use std::sync::Mutex;
 use mcp_server::ask::{Asked, elicit_as};
 use mcp_server::{Arguments, CallError, Ctx, Result, Server, State, tool};
 
-/// The reservations so far.
 #[derive(Default)]
 struct Tables(Mutex<Vec<String>>);
 
@@ -20,11 +19,7 @@ struct Wishes {
 
 /// Reserve a table.
 #[tool]
-async fn reserve(
-    ctx: Ctx,
-    tables: State<Tables>,
-    #[arg(desc = "When, in the person's words")] when: String,
-) -> Result<String, CallError> {
+async fn reserve(ctx: Ctx, tables: State<Tables>, #[arg(desc = "When")] when: String) -> Result<String, CallError> {
     // All of this runs again when an answer is there; what is within `once` does not.
     let table: usize = ctx.once("table", async { tables.hold(&when) }).await?;
 

@@ -6,6 +6,7 @@ mod form;
 mod form_of;
 mod memory;
 mod roots;
+mod round;
 mod run;
 mod sample;
 mod url;
@@ -24,7 +25,7 @@ pub use self::form::{
 pub use self::form_of::{FormOf, elicit_as};
 pub(crate) use self::memory::Memory;
 pub use self::roots::{ClientRoots, Root, Roots, roots};
-pub use self::run::Questions;
+pub use self::round::{Questions, Round};
 pub(crate) use self::run::Settings;
 pub use self::sample::{
     IncludeContext, IntoParts, Part, Sample, Sampled, SamplingTool, StopReason, ToolChoice, ToolResult, ToolUse, sample,

@@ -1,28 +1,21 @@
 //! Asking, and what makes it safe that code runs again: the methods of [`Ctx`] that speak to earlier runs.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_core::fault::Fault;
 use mcp_core::policy::Policy;
-use mcp_core::question::{Question, Response, Resume};
-use mcp_core::{Era, Kind, Note};
+use mcp_core::{Era, Note};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sha2::{Digest as _, Sha256};
 
-use super::memory::{Answered, Digest, Memory, Open, digest};
+use super::memory::Memory;
+use super::round::{Questions, Round, elicitation_id, hex};
 use super::used::{RecentStates, UsedStates};
-use super::{Ask, Asked, Lacking, Said, sealed};
+use super::{Ask, Asked};
 use crate::call_error::{CallError, IntoCallError};
 use crate::ctx::Ctx;
-
-/// How often a question is asked whose answer is not what was asked for: a person may mend it once (MRTR-7).
-const WRONG: u8 = 2;
-/// How often a question is asked that the client comes back without an answer to (MRTR-7).
-const MISSING: u8 = 3;
 
 /// What the server says of asking.
 #[derive(Clone, Debug)]
@@ -105,9 +98,9 @@ impl Ctx {
     pub fn ask_all<Q: Questions>(&self, questions: Q) -> Result<Q::Answers, CallError> {
         let settings = self.asking();
         self.with_memory(|memory| {
-            let mut round = Round { ctx: self, memory, pending: Vec::new(), open: Vec::new() };
+            let mut round = Round::new(self, memory);
             let answers = questions.ask(&mut round)?;
-            match answers.filter(|_| round.pending.is_empty()) {
+            match answers.filter(|_| round.is_answered()) {
                 Some(answers) => Ok(answers),
                 None => Err(round.end(settings)),
             }
@@ -139,7 +132,7 @@ impl Ctx {
         let asked = self.with_memory(|memory| {
             memory.answers.retain(|answered| *answered.key != *key);
             memory.open.retain(|open| *open.key != *key);
-            let mut round = Round { ctx: self, memory, pending: Vec::new(), open: Vec::new() };
+            let mut round = Round::new(self, memory);
             match round.one(key, &question)? {
                 // A client that can no longer be asked: nothing was gained since.
                 Some(asked) => asked.required().map(drop),
@@ -208,20 +201,26 @@ impl Ctx {
         E: IntoCallError,
         F: Future<Output = Result<T, E>>,
     {
-        let known = self.with_kept(|memory| {
-            let json = memory.effects.iter().find(|(known, _)| **known == *key).map(|(_, json)| &**json);
-            json.map(|json| unkept(&format!("under `{key}`"), json)).transpose()
-        })?;
-        if let Some(result) = known {
-            return Ok(result);
+        match self.known_effect(key)? {
+            Some(result) => Ok(result),
+            None => self.keep_effect(key, effect.await.map_err(IntoCallError::into_call_error)?),
         }
-        let result = effect.await.map_err(IntoCallError::into_call_error)?;
-        let json = serde_json::to_string(&result).map_err(CallError::hidden)?;
-        self.with_kept(|memory| {
-            memory.effects.push((key.into(), json.into()));
-            self.asking().check(memory.write()).map(drop)
-        })?;
-        Ok(result)
+    }
+
+    /// The same for code that is not asynchronous.
+    ///
+    /// # Errors
+    ///
+    /// As [`once`](Ctx::once).
+    pub fn once_blocking<T, F>(&self, key: &str, effect: F) -> Result<T, CallError>
+    where
+        T: Serialize + DeserializeOwned,
+        F: FnOnce() -> T,
+    {
+        match self.known_effect(key)? {
+            Some(result) => Ok(result),
+            None => self.keep_effect(key, effect()),
+        }
     }
 
     /// Keeps data for later runs of the same request, in place of what was kept before. It is kept once the code asks; the rest is
@@ -290,6 +289,22 @@ impl Ctx {
         })
     }
 
+    fn known_effect<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, CallError> {
+        self.with_kept(|memory| {
+            let json = memory.effects.iter().find(|(known, _)| **known == *key).map(|(_, json)| &**json);
+            json.map(|json| unkept(&format!("under `{key}`"), json)).transpose()
+        })
+    }
+
+    fn keep_effect<T: Serialize>(&self, key: &str, result: T) -> Result<T, CallError> {
+        let json = serde_json::to_string(&result).map_err(CallError::hidden)?;
+        self.with_kept(|memory| {
+            memory.effects.push((key.into(), json.into()));
+            self.asking().check(memory.write()).map(drop)
+        })?;
+        Ok(result)
+    }
+
     /// What is known from earlier runs, for what must be known to later ones.
     fn with_kept<T>(&self, look: impl FnOnce(&mut Memory) -> Result<T, CallError>) -> Result<T, CallError> {
         if !self.has_memory() {
@@ -308,7 +323,7 @@ fn unkept<T: DeserializeOwned>(place: &str, json: &str) -> Result<T, CallError> 
 }
 
 impl Settings {
-    fn check(&self, state: Vec<u8>) -> Result<Vec<u8>, CallError> {
+    pub(super) fn check(&self, state: Vec<u8>) -> Result<Vec<u8>, CallError> {
         if state.len() <= self.state {
             return Ok(state);
         }
@@ -320,185 +335,3 @@ impl Settings {
         )))
     }
 }
-
-/// Questions that are asked at once: see [`Ctx::ask_all`].
-pub trait Questions: sealed::Sealed {
-    /// What is answered: as many, in the same order.
-    type Answers;
-
-    /// The answers, if all are known.
-    #[doc(hidden)]
-    fn ask(self, round: &mut Round<'_>) -> Result<Option<Self::Answers>, CallError>;
-}
-
-/// What is asked at one point of the code.
-#[doc(hidden)]
-pub struct Round<'a> {
-    ctx: &'a Ctx,
-    memory: &'a mut Memory,
-    pending: Vec<(Box<str>, Question)>,
-    open: Vec<Open>,
-}
-
-impl Round<'_> {
-    /// The answer; `None` if it has to be asked.
-    fn one<Q: Ask>(&mut self, key: &str, question: &Q) -> Result<Option<Asked<Q::Answer>>, CallError> {
-        let wrong = |why: String| CallError::hidden(format!("the question `{key}` cannot be asked: {why}"));
-        let full = question.question(None).map_err(wrong)?;
-        let digest = digest(&full);
-        if self.pending.iter().any(|(other, _)| **other == *key) {
-            return Err(wrong("another one is asked under the same key".into()));
-        }
-        let answered = self.memory.answers.iter().find(|answered| *answered.key == *key);
-        let before = self.memory.open.iter().position(|open| *open.key == *key);
-        let known = answered.map(|answered| answered.digest).or_else(|| Some(self.memory.open[before?].digest));
-        if known.is_some_and(|known| known != digest) {
-            return Err(wrong(
-                "an earlier run asked another one under the same key. A question is the same in each run: what differs from \
-                 run to run, such as the time, is kept with `Ctx::once` or `Ctx::keep`"
-                    .into(),
-            ));
-        }
-        let missing = self.ctx.peer().capabilities.missing(&full.needs());
-        if let Some(answered) = answered {
-            return Ok(Some(settled(question, &answered.reply, missing).unwrap_or_else(unfit)));
-        }
-        let tries = match before.map(|at| self.memory.open.swap_remove(at)) {
-            None => 1,
-            Some(open) => match self.reply(question, &open, missing.clone()) {
-                Some(asked) => return Ok(Some(asked)),
-                None => open.tries.saturating_add(1),
-            },
-        };
-        // It would only be told so in another run; and what is no tool, prompt or resource asks nobody (MRTR-1).
-        let asks = matches!(self.ctx.kind(), Kind::Tool { .. } | Kind::Prompt { .. } | Kind::Resource { .. });
-        if missing.is_some() || !asks {
-            return Ok(Some(Asked::Unsupported(Lacking(missing.map(Into::into)))));
-        }
-        let asked = question.question(Some(self.ctx.peer())).map_err(wrong)?;
-        self.pending.push((key.into(), asked));
-        self.open.push(Open { key: key.into(), digest, tries });
-        Ok(None)
-    }
-
-    /// What came of a question that the run before asked; `None` if it has to be asked again. What nobody asked for is not
-    /// looked at (MRTR-7).
-    fn reply<Q: Ask>(&mut self, question: &Q, open: &Open, missing: Option<String>) -> Option<Asked<Q::Answer>> {
-        let reply = self.ctx.resume().and_then(|resume: &Resume| resume.reply(&open.key)).cloned();
-        let (reply, asked) = match reply {
-            Some(reply) => match settled(question, &reply, missing) {
-                Ok(asked) => (reply, asked),
-                Err(_) if open.tries < WRONG => return None,
-                Err(why) => (Response::Error { code: WRONG_ANSWER, message: why.as_str().into() }, unfit(why)),
-            },
-            None if open.tries < MISSING => return None,
-            None => (Response::TimedOut, Asked::TimedOut),
-        };
-        self.memory.answers.push(Answered { key: open.key.clone(), digest: open.digest, reply });
-        Some(asked)
-    }
-
-    /// The error that ends the run.
-    fn end(self, settings: &Settings) -> CallError {
-        let Self { memory, mut pending, open, .. } = self;
-        let chain = match memory.chain {
-            Some(chain) => chain,
-            None => {
-                let mut chain = [0; 16];
-                if let Err(error) = getrandom::fill(&mut chain) {
-                    return CallError::hidden(error);
-                }
-                *memory.chain.insert(chain)
-            }
-        };
-        for (key, question) in &mut pending {
-            if let Question::Url { id, .. } = question {
-                *id = elicitation_id(&chain, key).into();
-            }
-        }
-        memory.open = open;
-        match settings.check(memory.write()) {
-            Ok(state) => CallError::ask(pending, state),
-            Err(error) => error,
-        }
-    }
-}
-
-impl fmt::Debug for Round<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Round").field("pending", &self.pending).finish_non_exhaustive()
-    }
-}
-
-/// What stands in for the code of an error where the client's answer was wrong.
-const WRONG_ANSWER: i64 = -32602;
-
-fn unfit<T>(why: String) -> Asked<T> {
-    Asked::Failed { code: WRONG_ANSWER, message: why }
-}
-
-/// What a reply says; the error says why it is not what was asked for.
-fn settled<Q: Ask>(question: &Q, reply: &Response, missing: Option<String>) -> Result<Asked<Q::Answer>, String> {
-    Ok(match reply {
-        Response::Result(result) => match question.read(result) {
-            Said::Accepted(answer) => Asked::Accepted(answer),
-            Said::Declined => Asked::Declined,
-            Said::Cancelled => Asked::Cancelled,
-            Said::Wrong(why) => return Err(why),
-        },
-        Response::Error { code, .. } if question.is_refusal(*code) => Asked::Declined,
-        Response::Error { code, message } => Asked::Failed { code: *code, message: message.to_string() },
-        Response::TimedOut => Asked::TimedOut,
-        Response::Unsupported => Asked::Unsupported(Lacking(missing.map(Into::into))),
-    })
-}
-
-/// What the client calls a page (ELIC-3): the same whenever it is asked again (ELIC-10), and nobody can guess it.
-fn elicitation_id(chain: &[u8], key: &str) -> String {
-    let hash = Sha256::new().chain_update(chain).chain_update(key).finalize();
-    hex(&hash[..size_of::<Digest>()])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-impl<K: AsRef<str>, Q: Ask> sealed::Sealed for Vec<(K, Q)> {}
-
-impl<K: AsRef<str>, Q: Ask> Questions for Vec<(K, Q)> {
-    type Answers = Vec<Asked<Q::Answer>>;
-
-    fn ask(self, round: &mut Round<'_>) -> Result<Option<Self::Answers>, CallError> {
-        let answers: Vec<_> =
-            self.iter().map(|(key, question)| round.one(key.as_ref(), question)).collect::<Result<_, _>>()?;
-        Ok(answers.into_iter().collect())
-    }
-}
-
-macro_rules! several {
-    ($($key:ident $question:ident $place:tt),+) => {
-        impl<$($key: AsRef<str>, $question: Ask),+> sealed::Sealed for ($(($key, $question),)+) {}
-
-        impl<$($key: AsRef<str>, $question: Ask),+> Questions for ($(($key, $question),)+) {
-            type Answers = ($(Asked<$question::Answer>,)+);
-
-            fn ask(self, round: &mut Round<'_>) -> Result<Option<Self::Answers>, CallError> {
-                let answers = ($(round.one(self.$place.0.as_ref(), &self.$place.1)?,)+);
-                // All of them, before any is missed: they are asked at once.
-                Ok((|| Some(($(answers.$place?,)+)))())
-            }
-        }
-    };
-}
-
-several!(K0 Q0 0);
-several!(K0 Q0 0, K1 Q1 1);
-several!(K0 Q0 0, K1 Q1 1, K2 Q2 2);
-several!(K0 Q0 0, K1 Q1 1, K2 Q2 2, K3 Q3 3);
-several!(K0 Q0 0, K1 Q1 1, K2 Q2 2, K3 Q3 3, K4 Q4 4);
-several!(K0 Q0 0, K1 Q1 1, K2 Q2 2, K3 Q3 3, K4 Q4 4, K5 Q5 5);

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcp_core::{Era, Level, Revision};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
@@ -36,6 +37,77 @@ pub enum Reply {
     },
     /// Not at all: for what happens when nobody answers in time.
     Silence,
+}
+
+/// The answers of people, models and clients to what servers [ask](crate::ask).
+///
+/// ```
+/// use mcp_server::testing::{Client, Reply, block_on};
+/// use mcp_server::{Ability, json};
+/// # use mcp_server::ask::{Field, elicit};
+/// # use mcp_server::{CallError, Ctx, Server, Tool};
+/// # fn greet(ctx: Ctx) -> Result<String, CallError> {
+/// #     let who = ctx.ask("who", elicit("Who?").field("name", Field::text()))?.required()?;
+/// #     Ok(format!("Hello, {}!", who.text("name").unwrap_or_default()))
+/// # }
+/// # let app = Server::new("my-app", "1.0.0").tool(Tool::new("greet").description("Greets.").run(greet)).build().unwrap();
+/// # block_on(async {
+/// let mut client = Client::builder(&app)
+///     .can(Ability::ElicitationForm)
+///     .on_request(|method, params| match (method, params["message"].as_str()) {
+///         ("elicitation/create", Some("Who?")) => Reply::accept(json!({"name": "Ada"})),
+///         _ => Reply::decline(),
+///     })
+///     .connect();
+/// client.call("greet", ()).await.assert_text("Hello, Ada!");
+/// # });
+/// ```
+impl Reply {
+    /// The person fills in the form so: a JSON object. For a page to open, `()`.
+    ///
+    /// # Panics
+    ///
+    /// If the content cannot be written as JSON.
+    #[track_caller]
+    pub fn accept(content: impl Serialize) -> Self {
+        Self::Result(match serde_json::to_value(content) {
+            Ok(Value::Null) => json!({"action": "accept"}),
+            Ok(content) => json!({"action": "accept", "content": content}),
+            Err(error) => panic!("the content cannot be written as JSON: {error}"),
+        })
+    }
+
+    /// The person says no.
+    #[must_use]
+    pub fn decline() -> Self {
+        Self::Result(json!({"action": "decline"}))
+    }
+
+    /// The person closes the question.
+    #[must_use]
+    pub fn cancel() -> Self {
+        Self::Result(json!({"action": "cancel"}))
+    }
+
+    /// The client's model says that.
+    #[must_use]
+    pub fn says(text: impl AsRef<str>) -> Self {
+        let content = json!({"type": "text", "text": text.as_ref()});
+        Self::Result(json!({"role": "assistant", "content": content, "model": "test", "stopReason": "endTurn"}))
+    }
+
+    /// The person rejects what the model was asked (SAMP-5). 2026-07-28 has no way to say that.
+    #[must_use]
+    pub fn reject() -> Self {
+        Self::Error { code: -1, message: "User rejected sampling request".into() }
+    }
+
+    /// The client's roots are these URIs.
+    #[must_use]
+    pub fn roots<U: AsRef<str>>(uris: impl IntoIterator<Item = U>) -> Self {
+        let roots: Vec<Value> = uris.into_iter().map(|uri| json!({"uri": uri.as_ref()})).collect();
+        Self::Result(json!({"roots": roots}))
+    }
 }
 
 impl From<Value> for Reply {

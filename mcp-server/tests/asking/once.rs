@@ -71,6 +71,21 @@ fn what_failed_is_tried_again_and_what_succeeded_is_not() {
 }
 
 #[test]
+fn code_that_is_not_asynchronous_has_it_as_well() {
+    let effects = AtomicU32::new(0);
+    let app = app(move |ctx: Ctx| {
+        let number: u32 = ctx.once_blocking("n", || effects.fetch_add(1, Ordering::Relaxed))?;
+        ctx.ask("sure", elicit("Sure?"))?.required()?;
+        Ok::<_, CallError>(number)
+    });
+    block_on(async {
+        let mut client = able(&app, Revision::MODERN).on_request(|_, _| json!({"action": "accept"})).connect();
+        client.call("ask", ()).await.assert_text("0");
+        client.call("ask", ()).await.assert_text("1");
+    });
+}
+
+#[test]
 fn data_is_kept_over_runs_mrtr_11() {
     let app = app(|ctx: Ctx| {
         let seen: Vec<u32> = ctx.kept()?.unwrap_or_default();

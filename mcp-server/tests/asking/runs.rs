@@ -191,9 +191,9 @@ fn several_questions_are_asked_in_one_round_mrtr_2() {
         block_on(async {
             let mut client = able(&app, revision)
                 .on_request(|method, _| match method {
-                    "elicitation/create" => json!({"action": "accept", "content": {"name": "Ada"}}),
-                    "roots/list" => json!({"roots": [{"uri": "file:///a"}, {"uri": "file:///b", "name": "B"}]}),
-                    _ => json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hello"}}),
+                    "elicitation/create" => Reply::accept(json!({"name": "Ada"})),
+                    "roots/list" => Reply::roots(["file:///a", "file:///b"]),
+                    _ => Reply::says("Hello"),
                 })
                 .connect();
             client.call("ask", ()).await.assert_text("Hello Ada 2");

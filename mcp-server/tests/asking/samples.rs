@@ -235,7 +235,10 @@ fn a_person_who_rejects_a_sample_has_declined_samp_5() {
     for revision in [Revision::V2024_11_05, Revision::V2025_11_25] {
         for (code, said) in [(-1, "declined"), (-32601, "Failed { code: -32601"), (-32602, "Failed { code: -32602")] {
             block_on(async {
-                let refuse = move |_: &str, _: &_| Reply::Error { code, message: "no".into() };
+                let refuse = move |_: &str, _: &_| match code {
+                    -1 => Reply::reject(),
+                    code => Reply::Error { code, message: "no".into() },
+                };
                 let mut client = able(&app, revision).on_request(refuse).connect();
                 client.call("ask", ()).await.assert_text_contains(said);
             });

@@ -1,4 +1,4 @@
-use mcp_server::testing::Client;
+use mcp_server::testing::{Client, Reply};
 use mcp_server::{Ability, Revision, json};
 
 use super::*;
@@ -12,7 +12,7 @@ async fn one_table_is_held_however_often_the_code_runs() -> Result<()> {
             .can(Ability::ElicitationForm)
             .on_request(move |_, params| {
                 assert_eq!(params["message"], format!("Table {table}, at noon: what may it be?"));
-                json!({"action": "accept", "content": {"people": 4, "note": "a window"}})
+                Reply::accept(json!({"people": 4, "note": "a window"}))
             })
             .connect();
         let answer = client.call("reserve", json!({"when": "at noon"})).await;
@@ -24,8 +24,7 @@ async fn one_table_is_held_however_often_the_code_runs() -> Result<()> {
 #[tokio::test]
 async fn a_person_may_decline_and_a_client_may_be_unable_to_ask() -> Result<()> {
     let app = server().build()?;
-    let mut client =
-        Client::builder(&app).can(Ability::ElicitationForm).on_request(|_, _| json!({"action": "decline"})).connect();
+    let mut client = Client::builder(&app).can(Ability::ElicitationForm).on_request(|_, _| Reply::decline()).connect();
     client.call("reserve", json!({"when": "now"})).await.assert_text("Nothing was reserved.");
     client.call("reserve", json!({})).await.assert_error_contains("`when`");
     let mut unable = Client::builder(&app).modern().connect();
