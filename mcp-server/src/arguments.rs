@@ -132,5 +132,5 @@ pub(crate) fn refused<A: Arguments>(tool: &str, given: &Given) -> ToolAnswer {
     if let Some(bits) = bits.filter(|_| fault.contains("floating point")) {
         fault = format!("must be an integer of at most {bits} bits, without fraction and exponent");
     }
-    ToolAnswer::error(check::report(tool, &[Violation { path, fault }]))
+    ToolAnswer::error(check::report("tool", tool, &[Violation { path, fault }]))
 }

@@ -200,8 +200,8 @@ impl Rules {
 }
 
 /// The text that tells a model how to do better.
-pub(crate) fn report(tool: &str, violations: &[Violation]) -> String {
-    let mut text = format!("Invalid arguments for tool `{tool}`:");
+pub(crate) fn report(noun: &str, name: &str, violations: &[Violation]) -> String {
+    let mut text = format!("Invalid arguments for {noun} `{name}`:");
     for Violation { path, fault } in violations.iter().take(LISTED) {
         // Writing to a String cannot fail.
         let _ = if path.is_empty() { write!(text, "\n- {fault}") } else { write!(text, "\n- `{path}`: {fault}") };

@@ -161,6 +161,8 @@ pub(crate) enum Work {
         description: Option<Box<str>>,
         /// The names of its arguments, in order.
         arguments: Box<[Box<str>]>,
+        /// What they are judged by, if a type says it.
+        rules: Option<Rules>,
     },
     Completion,
 }
@@ -172,7 +174,7 @@ impl Entry {
             let ctx = Ctx::new(call, link, self);
             match self.judge(&ctx) {
                 Ok(given) => self.code.run(ctx, given, self),
-                Err(answer) => complete(answer),
+                Err(ended) => ended,
             }
         })
         .unwrap_or_else(|panic| Running::Done(self.panicked(panic)))
@@ -188,14 +190,25 @@ impl Entry {
         }
     }
 
-    /// A tool's arguments as the code may read them, or the answer to arguments that the published schema does not let in.
-    fn judge(&self, ctx: &Ctx) -> Result<Given, ToolAnswer> {
-        let Work::Tool { rules, .. } = &self.work else { return Ok(Given::AsSent(Bytes::new())) };
+    /// A tool's arguments as the code may read them, or the answer to arguments that the schema does not let in.
+    fn judge(&self, ctx: &Ctx) -> Result<Given, Running> {
+        let rules = match &self.work {
+            Work::Tool { rules, .. } => rules,
+            Work::Prompt { rules: Some(rules), .. } => rules,
+            // They are read from the call.
+            _ => return Ok(Given::AsSent(Bytes::new())),
+        };
         let sent = ctx.arguments();
         match rules.judge(sent) {
             Judged::AsSent => Ok(Given::AsSent(sent.clone())),
             Judged::Changed(value) => Ok(Given::Changed(value)),
-            Judged::Broken(found) => Err(ToolAnswer::error(check::report(&self.name, &found))),
+            Judged::Broken(found) => {
+                let text = check::report(self.noun(), &self.name, &found);
+                Err(match self.work {
+                    Work::Tool { .. } => complete(ToolAnswer::error(text)),
+                    _ => Running::Done(Outcome::Fail(Fault::invalid_params(text))),
+                })
+            }
         }
     }
 

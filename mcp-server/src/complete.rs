@@ -132,14 +132,16 @@ impl<T: IntoCompletion, E: IntoCallError> IntoCompletion for Result<T, E> {
 pub(crate) struct Completer {
     pub(crate) argument: Box<str>,
     pub(crate) needs: Needs,
-    code: Code,
+    /// Whether nobody asked for it: a type says what the argument may be.
+    pub(crate) implied: bool,
+    pub(crate) code: Code,
 }
 
 impl Completer {
     pub(crate) fn new<F: CompleteFn<M>, M>(argument: &str, code: F) -> Self {
         let mut needs = Needs::default();
         F::needs(&mut needs);
-        Self { argument: argument.into(), needs, code: code.into_code(Place::Here) }
+        Self { argument: argument.into(), needs, implied: false, code: code.into_code(Place::Here) }
     }
 
     /// Proposes those of a list that begin with what was typed, in either case.

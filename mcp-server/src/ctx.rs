@@ -16,6 +16,7 @@ use crate::call_error::CallError;
 use crate::cancel::{Cancelled, Signal};
 use crate::code::Entry;
 use crate::extract::{Log, Progress};
+use crate::ui;
 
 /// One run of one tool: who asks, what was sent, and a way to report on it. Cheap to clone.
 ///
@@ -222,6 +223,13 @@ impl Ctx {
     #[must_use]
     pub fn client_can(&self, ability: Ability) -> bool {
         self.call.peer.capabilities.has(ability)
+    }
+
+    /// Whether the client shows the pages of tools: MCP Apps (APP-1). A tool with a page need not ask: what it says in its
+    /// content is for clients that do not.
+    #[must_use]
+    pub fn client_has_ui(&self) -> bool {
+        self.call.peer.capabilities.extension(ui::EXTENSION).is_some_and(ui::is_shown_by)
     }
 
     /// The request's `_meta`: JSON text of an object, or empty.

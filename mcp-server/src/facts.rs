@@ -61,6 +61,16 @@ impl Facts {
         self.logs || completing || self.run.as_ref().is_some_and(|run| run.needs.logging)
     }
 
+    /// One more completer. What was asked for goes before what is implied.
+    pub(crate) fn complete(&mut self, completer: Completer) {
+        let same = |other: &Completer| other.argument == completer.argument;
+        if completer.implied && self.completers.iter().any(same) {
+            return;
+        }
+        self.completers.retain(|other| !(other.implied && same(other)));
+        self.completers.push(completer);
+    }
+
     /// Its public `_meta` as the catalogue takes it.
     pub(crate) fn meta_text(&self) -> Option<String> {
         self.meta.as_ref().map(Value::to_string)
@@ -73,6 +83,8 @@ pub(crate) struct Workshop<'a> {
     /// Whether arguments of tools are coerced, where no tool says otherwise.
     pub(crate) coerce: bool,
     pub(crate) defects: Vec<Defect>,
+    /// The tools that link to a page, and to which.
+    pub(crate) linked: Vec<(Box<str>, Box<str>)>,
 }
 
 /// An entry as it is called.
@@ -243,7 +255,7 @@ macro_rules! completes {
         where
             F: $crate::code::CompleteFn<M>,
         {
-            self.facts.completers.push($crate::complete::Completer::new(name.as_ref(), code));
+            self.facts.complete($crate::complete::Completer::new(name.as_ref(), code));
             self
         }
 
@@ -253,7 +265,7 @@ macro_rules! completes {
             name: impl AsRef<str>,
             values: impl IntoIterator<Item = T>,
         ) -> Self {
-            self.facts.completers.push($crate::complete::Completer::of_list(name.as_ref(), values));
+            self.facts.complete($crate::complete::Completer::of_list(name.as_ref(), values));
             self
         }
     };

@@ -41,6 +41,35 @@
 //! | public, private extras | `meta = ..`, `tags(..)` | [`Tool::meta`], [`Tool::tag`] | `_meta`, [`Tool::tag`] |
 //! | blocking code | `blocking` | [`Tool::run_blocking`] | the same |
 //!
+//! # Resources and prompts
+//!
+//! [`Resource`], [`ResourceTemplate`] and [`Prompt`] are built and registered as tools are, and their code takes what a tool's
+//! takes and fails as a tool's does.
+//!
+//! ```
+//! use mcp_server::{Prompt, Resource, ResourceTemplate, Server};
+//!
+//! Server::new("my-app", "1.0.0")
+//!     .resource(Resource::new("app://motto").mime("text/plain").text("Keep it short."))
+//!     .resource_template(ResourceTemplate::new("users://{id}").run(|id: u64| (id < 3).then(|| format!("User {id}"))))
+//!     .prompt(Prompt::new("greet").required("name", "Whom").run(|name: String| format!("Greet {name}.")))
+//!     .build()?;
+//! # Ok::<(), mcp_server::BuildError>(())
+//! ```
+//!
+//! | | resource | template | prompt |
+//! |---|---|---|---|
+//! | known by | URI | [URI template](mcp_core::uri_template::UriTemplate) | name |
+//! | code takes, last | nothing | variables: [`FromTexts`] | arguments: [`FromTexts`] |
+//! | code returns | [`IntoContents`] | the same | [`IntoMessages`] |
+//! | without code | [`Resource::text`], [`bytes`](Resource::bytes), [`file`](Resource::file) | [`ResourceTemplate::files`] | |
+//! | described by a type | | | [`Prompt::arguments`] |
+//! | proposes values | | [`complete`](ResourceTemplate::complete) | [`complete`](Prompt::complete), [`complete_from`](Prompt::complete_from) |
+//! | added later | [`App::add_resource`] | [`App::add_resource_template`] | [`App::add_prompt`] |
+//!
+//! [`App::resource_updated`] tells subscribers that a resource holds something else now. [`UiApp`] is a tool with a page that
+//! shows its results: MCP Apps.
+//!
 //! # What a tool takes
 //!
 //! Its arguments, and before them what it needs:
@@ -104,6 +133,7 @@ mod stdio;
 pub mod testing;
 mod texts;
 mod tool;
+mod ui;
 mod validate;
 
 pub use answer::{IntoAnswer, Json, Structured};
@@ -129,6 +159,7 @@ pub use serve::{App, Edit};
 pub use server::Server;
 pub use texts::FromTexts;
 pub use tool::Tool;
+pub use ui::{IntoApp, Permission, Ui, UiApp, Visibility};
 
 pub use mcp_core::answer::{
     Annotations, Completion, Content, Contents, Icon, Link, PromptAnswer, PromptMessage, ResourceAnswer, Role, Theme,

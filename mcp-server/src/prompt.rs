@@ -1,14 +1,20 @@
 //! A prompt: what clients see of it, and the code that writes its messages.
 
+mod typed;
+
 use std::fmt;
 
 use mcp_core::catalog::{self, Handle, PromptArgument};
 
+use crate::arguments::Arguments;
+use crate::check::{Options, Rules};
 #[cfg(feature = "tokio")]
 use crate::code::Plain;
 use crate::code::{Place, PromptFn, Work};
+use crate::complete::Completer;
 use crate::extract::Needs;
 use crate::facts::{Facts, Parts, Run, Terms, Workshop, completes, facts, told};
+use crate::schema::{self, Derived};
 
 /// A prompt to be registered with [`Server::prompt`](crate::Server::prompt): a name, arguments, and code that writes messages.
 ///
@@ -45,6 +51,8 @@ use crate::facts::{Facts, Parts, Run, Terms, Workshop, completes, facts, told};
 pub struct Prompt {
     facts: Facts,
     arguments: Vec<PromptArg>,
+    /// The schema of its arguments, if a type says what they are.
+    typed: Option<Derived>,
 }
 
 /// An argument of a [`Prompt`]: a text.
@@ -86,7 +94,7 @@ impl Prompt {
     /// A prompt of that name, at most 128 bytes (PROMPT-1).
     #[track_caller]
     pub fn new(name: impl AsRef<str>) -> Self {
-        Self { facts: Facts::new(name.as_ref()), arguments: Vec::new() }
+        Self { facts: Facts::new(name.as_ref()), arguments: Vec::new(), typed: None }
     }
 
     /// The same prompt under another name.
@@ -110,6 +118,45 @@ impl Prompt {
     /// One more argument.
     pub fn arg(mut self, argument: PromptArg) -> Self {
         self.arguments.push(argument);
+        self
+    }
+
+    /// Its arguments as a type has them, one for each field: name, description, whether it is required. All that its schema
+    /// says is enforced before the code runs, which takes the same type; what a field of a few words may be is proposed.
+    ///
+    /// ```
+    /// use mcp_server::{Arguments, Prompt, Server};
+    ///
+    /// #[derive(Arguments)]
+    /// struct Review {
+    ///     /// The code
+    ///     code: String,
+    ///     #[arg(desc = "How hard", min = 1, max = 5, default = 3)]
+    ///     level: u8,
+    /// }
+    ///
+    /// let review = Prompt::new("review")
+    ///     .description("Reviews code.")
+    ///     .arguments::<Review>()
+    ///     .run(|args: Review| format!("Review at level {}:\n{}", args.level, args.code));
+    /// Server::new("my-app", "1.0.0").prompt(review).build()?;
+    /// # Ok::<(), mcp_server::BuildError>(())
+    /// ```
+    pub fn arguments<A: Arguments>(mut self) -> Self {
+        let derived = schema::derive(A::schema);
+        match typed::arguments(&derived.published) {
+            Ok(arguments) => {
+                for (argument, values) in arguments {
+                    if !values.is_empty() {
+                        let completer = Completer { implied: true, ..Completer::of_list(&argument.name, values) };
+                        self.facts.complete(completer);
+                    }
+                    self.arguments.push(argument);
+                }
+                self.typed = Some(derived);
+            }
+            Err(faults) => self.facts.wrong.extend(faults.into_iter().map(|fault| ("PROMPT-2", fault.into()))),
+        }
         self
     }
 
@@ -145,7 +192,12 @@ impl Prompt {
 
     /// Its two halves: what the catalogue shows, and what runs. `None` if they cannot be had, and then there are defects.
     pub(crate) fn split(self, handle: Handle, workshop: &mut Workshop<'_>) -> Option<(catalog::Prompt, Parts)> {
-        let Self { mut facts, arguments } = self;
+        let Self { mut facts, arguments, typed } = self;
+        let rules = typed.and_then(|Derived { marked, checks, .. }| {
+            let options = Options { coerce: true, ..Options::default() };
+            let faults = |fault: String| workshop.add(&facts.key, "PROMPT-2", fault);
+            Rules::compile(&marked, &checks, options).map_err(|found| found.into_iter().for_each(faults)).ok()
+        });
         let mut shown = catalog::Prompt::new(&facts.key, handle);
         for argument in &arguments {
             let completed = facts.completers.iter().any(|completer| completer.argument == argument.name);
@@ -159,8 +211,8 @@ impl Prompt {
             names: Some(names().collect()),
             optional: arguments.iter().filter(|argument| !argument.required).map(|argument| &*argument.name).collect(),
         };
-        let work =
-            Work::Prompt { description: facts.description.clone(), arguments: names().map(Into::into).collect() };
+        let declared = names().map(Into::into).collect();
+        let work = Work::Prompt { description: facts.description.clone(), arguments: declared, rules };
         let parts = workshop.ready(&mut facts, &terms, work);
         let shown = told!(&mut facts, shown);
         Some((shown, parts?))

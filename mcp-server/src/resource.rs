@@ -16,6 +16,7 @@ use crate::code::Plain;
 use crate::code::{Place, ResourceFn, Work};
 use crate::extract::Needs;
 use crate::facts::{Facts, Parts, Run, Terms, Workshop, facts, told};
+use crate::ui::{self, Ui};
 
 /// A resource to be registered with [`Server::resource`](crate::Server::resource): a URI, what clients see, and what it holds.
 ///
@@ -102,6 +103,30 @@ impl Resource {
     #[track_caller]
     pub fn new(uri: impl AsRef<str>) -> Self {
         Self { facts: Facts::new(uri.as_ref()), hints: Hints::default(), size: None, file: None, repeats_meta: false }
+    }
+
+    /// A page that shows the results of tools to people, under a `ui://` URI: MCP Apps (APP-2). Tools name it with
+    /// [`Tool::ui`](crate::Tool::ui).
+    #[track_caller]
+    pub fn app(uri: impl AsRef<str>) -> Self {
+        let mut page = Self::new(uri).mime(ui::MIME);
+        page.repeats_meta = true;
+        if !page.facts.key.starts_with("ui://") {
+            page.facts.wrong.push(("APP-2", "a page's URI begins with `ui://`".into()));
+        }
+        page
+    }
+
+    /// What a [page](Resource::app) may do, and how it is shown.
+    pub fn ui(mut self, ui: Ui) -> Self {
+        ui.put(&mut self.facts.meta);
+        self.repeats_meta = true;
+        self
+    }
+
+    /// Whether it is a page.
+    pub(crate) fn is_page(&self) -> bool {
+        self.facts.key.starts_with("ui://")
     }
 
     facts!("Resource");

@@ -21,6 +21,7 @@ use crate::extract::States;
 use crate::http::Http;
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::IntoTool;
+use crate::ui::IntoApp;
 
 /// A server that was built: what adapters drive, and what serves over stdio and HTTP. Cheap to clone, and every clone is the
 /// same server.
@@ -187,6 +188,19 @@ impl App {
     #[allow(clippy::must_use_candidate, reason = "whether it was there is often of no interest")]
     pub fn remove_prompt(&self, name: &str) -> bool {
         self.removed(|edit| edit.remove_prompt(name))
+    }
+
+    /// Adds a tool together with its page.
+    ///
+    /// # Errors
+    ///
+    /// As [`App::add_resource`].
+    ///
+    /// # Panics
+    ///
+    /// Within the closure of [`App::edit`]: use the [`Edit`] there.
+    pub fn add_app(&self, app: impl IntoApp) -> Result<(), BuildError> {
+        self.edit(|edit| edit.add_app(app))
     }
 
     /// Says that what the resource of that URI holds has changed: clients that subscribed to it are told (RES-7). The URI may

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mcp_core::answer::{Icon, Implementation};
 use mcp_core::catalog::Defect;
 use mcp_core::policy::{Policy, Seal};
-use mcp_core::{Endpoint, Revision};
+use mcp_core::{Endpoint, ExtensionDecl, Revision};
 
 use crate::ask::{self, UsedStates};
 use crate::error::BuildError;
@@ -18,6 +18,7 @@ use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::{IntoTool, IntoTools};
 use crate::seal::Keys;
 use crate::serve::{App, Edit, Offers};
+use crate::ui::{self, IntoApp};
 
 /// Collects what a server is and offers; then it is built, or served at once.
 ///
@@ -204,6 +205,16 @@ impl Server {
         prompts.into_iter().fold(self, Self::prompt)
     }
 
+    /// A tool together with its page: MCP Apps.
+    pub fn app(self, app: impl IntoApp) -> Self {
+        let (tool, page) = app.into_app().split();
+        let server = self.tool(tool);
+        match page {
+            Some(page) => server.resource(page),
+            None => server,
+        }
+    }
+
     /// Offers resources also if none is registered yet, so that [`App::add_resource`] can add some: what a server offers is
     /// settled when it is built (LIFE-12). Tools are always offered.
     pub const fn offers_resources(mut self) -> Self {
@@ -268,6 +279,9 @@ impl Server {
             endpoint = endpoint.revisions(revisions);
         }
         let offers = self.offers.and(self.entries.wants());
+        if self.entries.has_pages() {
+            endpoint = endpoint.extension(ExtensionDecl::new(ui::EXTENSION).with_legacy());
+        }
         if offers.resources {
             endpoint = endpoint.resources(true, true);
         }

@@ -26,6 +26,7 @@ use crate::facts::{Parts, Workshop};
 use crate::into_icon::IntoIcon;
 use crate::param::Param;
 use crate::schema;
+use crate::ui::{Page, Visibility};
 
 /// A tool to be registered with [`Server::tool`](crate::Server::tool): a name, what clients see, and code.
 ///
@@ -69,6 +70,8 @@ pub struct Tool {
     wrong: Vec<(&'static str, Box<str>)>,
     /// Why there is nothing of it: its definition cannot be read.
     unreadable: Option<Box<str>>,
+    /// The page that shows its results.
+    page: Option<Page>,
 }
 
 /// The code, what it cannot do without, and the schemas that its types imply.
@@ -105,6 +108,7 @@ impl Tool {
             place: Location::caller(),
             wrong: Vec::new(),
             unreadable: None,
+            page: None,
         }
     }
 
@@ -163,6 +167,35 @@ impl Tool {
     /// [tags](Tool::tag).
     pub fn meta(mut self, meta: Value) -> Self {
         self.meta = Some(meta);
+        self
+    }
+
+    /// The page that shows its results to people, a `ui://` [resource](crate::Resource::app) of the same server: MCP Apps
+    /// (APP-3).
+    ///
+    /// The server must have it, and a tool still has to say in its content what a client without pages needs (APP-5).
+    pub fn ui(mut self, uri: impl AsRef<str>) -> Self {
+        self.page.get_or_insert_default().uri = Some(uri.as_ref().into());
+        self
+    }
+
+    /// Who calls it, if it belongs to a page: the model and the page by default (APP-3).
+    ///
+    /// ```
+    /// use mcp_server::{Resource, Server, Tool, Visibility};
+    ///
+    /// // Only the page has a button for it, and no model sees it.
+    /// let refresh = Tool::new("refresh")
+    ///     .description("Draws the chart anew.")
+    ///     .ui("ui://chart/chart.html")
+    ///     .visibility([Visibility::App])
+    ///     .run(|| "done");
+    /// let page = Resource::app("ui://chart/chart.html").text("<!doctype html>");
+    /// Server::new("my-app", "1.0.0").tool(refresh).resource(page).build()?;
+    /// # Ok::<(), mcp_server::BuildError>(())
+    /// ```
+    pub fn visibility(mut self, visibility: impl IntoIterator<Item = Visibility>) -> Self {
+        self.page.get_or_insert_default().visibility = visibility.into_iter().collect();
         self
     }
 
@@ -340,6 +373,16 @@ impl Tool {
         &self.name
     }
 
+    /// Whether it belongs to a page.
+    pub(crate) const fn has_page(&self) -> bool {
+        self.page.is_some()
+    }
+
+    /// Adds something that is wrong with it.
+    pub(crate) fn wrong(&mut self, rule: &'static str, what: impl Into<Box<str>>) {
+        self.wrong.push((rule, what.into()));
+    }
+
     /// Where it was made.
     pub(crate) const fn place(&self) -> &'static Location<'static> {
         self.place
@@ -347,7 +390,7 @@ impl Tool {
 
     /// Its two halves: what the catalogue shows, and what runs. `None` if they cannot be had, and then there are defects.
     pub(crate) fn split(mut self, handle: Handle, workshop: &mut Workshop<'_>) -> Option<(catalog::Tool, Parts)> {
-        let Workshop { states, coerce, ref mut defects } = *workshop;
+        let Workshop { states, coerce, ref mut defects, ref mut linked } = *workshop;
         let unnamed = self.name.is_empty();
         if unnamed {
             // What else is wrong with it is told of an entry that can be found.
@@ -373,6 +416,12 @@ impl Tool {
                 "it has no description, and a model would have to guess: give it one with `.description(..)`, or as the \
                  doc comment of a function with `#[tool]`",
             );
+        }
+        if let Some(page) = self.page.take() {
+            match page.link(&mut self.meta) {
+                Ok(uri) => linked.push((name.clone(), uri)),
+                Err(why) => report.add("APP-3", why),
+            }
         }
         if let Some(meta) = self.meta.take_if(|meta| !meta.is_object()) {
             report.add("BASE-21", format!("its `_meta` must be a JSON object, not {}", check::kind(&meta)));

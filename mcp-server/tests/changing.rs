@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{Client, text};
-use mcp_server::{App, Ctx, Server, Tool, Value, json, testing};
+use mcp_server::{App, Ctx, Prompt, Resource, ResourceTemplate, Server, Tool, Value, json, testing};
 
 fn tool(name: &str) -> Tool {
     Tool::new(name).description("A tool of a test.")
@@ -159,4 +159,77 @@ async fn a_tool_may_add_tools_and_a_legacy_client_is_told_once_tool_16() {
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Names {
     names: Vec<String>,
+}
+
+fn prompt(name: &str) -> Prompt {
+    Prompt::new(name).run(|| "x")
+}
+
+#[test]
+fn one_edit_changes_all_kinds_and_tells_of_each_list_once_res_8_prompt_5() {
+    testing::block_on(async {
+        let app = Server::new("test", "1").offers_resources().offers_prompts().build().expect("it builds");
+        let mut client = testing::Client::new(&app);
+        app.edit(|edit| {
+            edit.add_resource(Resource::new("a://1").text("1"));
+            edit.add_resource(Resource::new("a://2").text("2"));
+            edit.add_resource_template(ResourceTemplate::new("b://{v}").run(|v: String| v));
+            edit.add_prompt(prompt("first"));
+        })
+        .expect("all of it can be added");
+        let lists: Vec<String> = client.take_notices().iter().map(|notice| format!("{notice:?}")).collect();
+        assert_eq!(lists, ["ResourcesChanged", "PromptsChanged"]);
+        assert_eq!(app.resource_uris(), ["a://1", "a://2"]);
+        assert_eq!((app.resource_templates(), app.prompt_names()), (vec!["b://{v}".into()], vec!["first".into()]));
+        client.read("a://2").await.assert_text("2");
+        client.read("b://x").await.assert_text("x");
+        client.get_prompt("first", ()).await.assert_text("x");
+        assert!(app.remove_resource("a://2") && !app.remove_resource("a://2"));
+        assert!(app.remove_resource_template("b://{v}") && !app.remove_resource_template("b://{v}"));
+        assert!(client.resources_changed() && !client.prompts_changed() && !client.tools_changed());
+        assert!(app.remove_prompt("first") && !app.remove_prompt("first"));
+        assert!(client.prompts_changed() && !client.resources_changed());
+        client.read("a://2").await.assert_fault(-32002);
+        client.read("b://x").await.assert_fault(-32002);
+        client.get_prompt("first", ()).await.assert_fault(-32602);
+        let listed: Vec<String> = client.list_resources().await.into_iter().map(|resource| resource.uri).collect();
+        assert_eq!(listed, ["a://1"]);
+        assert_eq!((client.list_resource_templates().await.len(), client.list_prompts().await.len()), (0, 0));
+    });
+}
+
+#[test]
+fn what_a_server_does_not_offer_cannot_be_added_to_it_and_the_error_says_why_life_12() {
+    let app = app();
+    let completed = || prompt("first").argument("a", "").complete_from("a", ["x"]);
+    for (error, rule, remedy) in [
+        (app.add_resource(Resource::new("a://1").text("1")), "RES-1", ".offers_resources()"),
+        (app.add_resource_template(ResourceTemplate::new("a://{v}").run(|| "x")), "RES-1", ".offers_resources()"),
+        (app.add_prompt(prompt("first")), "PROMPT-1", ".offers_prompts()"),
+    ] {
+        let error = error.expect_err("it is not offered");
+        assert_eq!(error.defects().iter().map(|defect| defect.rule).collect::<Vec<_>>(), [rule]);
+        assert!(error.to_string().contains(remedy), "{error}");
+    }
+    let app = Server::new("test", "1").prompt(prompt("other")).build().expect("it builds");
+    let error = app.add_prompt(completed()).expect_err("completions are not offered");
+    assert!(error.to_string().contains(".offers_completions()"), "{error}");
+    app.add_prompt(prompt("first")).expect("prompts are");
+    assert_eq!(app.prompt_names(), ["other", "first"]);
+}
+
+#[test]
+fn code_of_one_kind_is_never_run_for_another_that_took_its_place() {
+    testing::block_on(async {
+        let waiting = ResourceTemplate::new("a://{v}").run(std::future::pending::<String>);
+        let app = Server::new("test", "1").resource_template(waiting).offers_prompts().build().expect("it builds");
+        let mut client = testing::Client::new(&app);
+        let call = client.read("a://x").start();
+        assert!(app.remove_resource_template("a://{v}"));
+        app.add_prompt(prompt("next")).expect("it can be added");
+        assert!(!client.is_answered(&call), "what runs goes on");
+        client.read("a://x").await.assert_fault(-32002);
+        client.get_prompt("next", ()).await.assert_text("x");
+        assert!(client.cancel(call).is_none());
+    });
 }

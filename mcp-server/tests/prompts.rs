@@ -317,3 +317,79 @@ fn everything_that_is_wrong_is_told_when_the_server_is_built() {
         "{error}"
     );
 }
+
+mod typed {
+    use mcp_server::Arguments;
+
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Arguments)]
+    enum Style {
+        Brief,
+        Long,
+    }
+
+    #[derive(Debug, Arguments)]
+    struct Typed {
+        /// The code
+        code: String,
+        #[arg(desc = "How hard", min = 1, max = 5, default = 3)]
+        level: u8,
+        /// How long
+        style: Option<Style>,
+        #[arg(desc = "Whether")]
+        sure: bool,
+    }
+
+    fn prompt() -> Prompt {
+        Prompt::new("typed").arguments::<Typed>().run(|args: Typed| format!("{args:?}"))
+    }
+
+    #[test]
+    fn a_type_says_what_the_arguments_are_and_what_it_says_is_enforced_prompt_1_prompt_3() {
+        block_on(async {
+            let app = server().prompt(prompt()).build().expect("it builds");
+            let mut client = Client::new(&app);
+            let listed = client.list_prompts().await.swap_remove(0);
+            assert_eq!(listed.arguments, ["code", "level", "style", "sure"]);
+            assert_eq!(listed.required, ["code", "sure"]);
+            assert_eq!(listed.json["arguments"][0]["description"], "The code");
+            let answer = client.get_prompt("typed", json!({"code": "1", "sure": "true"})).await;
+            answer.assert_text("Typed { code: \"1\", level: 3, style: None, sure: true }");
+            let all = json!({"code": "x", "sure": "false", "level": "5", "style": "Long"});
+            let answer = client.get_prompt("typed", all).await;
+            answer.assert_text("Typed { code: \"x\", level: 5, style: Some(Long), sure: false }");
+            let wrong = json!({"code": "x", "sure": "maybe", "level": "6", "style": "Odd"});
+            let answer = client.get_prompt("typed", wrong).await;
+            answer.assert_fault(-32602).assert_fault_contains("Invalid arguments for prompt `typed`");
+            for name in ["`sure`", "`level`", "`style`"] {
+                answer.assert_fault_contains(name);
+            }
+            client.get_prompt("typed", json!({"code": "x"})).await.assert_fault(-32602).assert_fault_contains("sure");
+        });
+    }
+
+    #[test]
+    fn what_may_be_a_few_words_is_proposed_unless_the_prompt_says_what_is_comp_1() {
+        block_on(async {
+            let own = prompt().renamed("own").complete_from("style", ["Other"]);
+            let mut client = Client::new(server().prompts([prompt(), own]));
+            client.complete_prompt("typed", "style", "l").await.assert_values(["Long"]);
+            client.complete_prompt("own", "style", "").await.assert_values(["Other"]);
+            client.complete_prompt("typed", "code", "").await.assert_values(json!([]));
+        });
+    }
+
+    #[test]
+    fn a_type_that_cannot_be_texts_is_told_when_the_server_is_built() {
+        #[derive(Arguments)]
+        #[allow(dead_code, reason = "it is never read")]
+        struct Lists {
+            /// Several
+            all: Vec<String>,
+        }
+        let prompt = Prompt::new("lists").arguments::<Lists>().run(|| "x");
+        let error = server().prompt(prompt).build().expect_err("texts are no lists");
+        assert!(error.to_string().contains("`all` would be a list"), "{error}");
+    }
+}

@@ -5,7 +5,8 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use mcp_core::Change;
-use mcp_core::catalog::{self, Catalog, Defect, Handle, View};
+use mcp_core::catalog::{self, Catalog, Defect, Found, Handle, View};
+use mcp_core::fault::reflect;
 
 use super::Offers;
 use super::table::{Slots, Table};
@@ -16,6 +17,7 @@ use crate::into_tool::{IntoTool, IntoTools};
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::tool::Tool;
+use crate::ui::{IntoApp, MIME};
 
 /// What is to be changed about what a server offers: see [`App::edit`](crate::App::edit).
 pub struct Edit {
@@ -99,6 +101,15 @@ impl Edit {
         self.prompts.remove(name, &mut self.slots) && self.change(Change::Prompts)
     }
 
+    /// A tool together with its page, after the others.
+    pub fn add_app(&mut self, app: impl IntoApp) {
+        let (tool, page) = app.into_app().split();
+        self.add(tool);
+        if let Some(page) = page {
+            self.add_resource(page);
+        }
+    }
+
     /// Which lists it changes, each once.
     pub(super) fn changes(&self) -> Vec<Change> {
         self.changes.clone()
@@ -114,6 +125,11 @@ impl Edit {
         }
     }
 
+    /// Whether there are pages among what is added.
+    pub(crate) fn has_pages(&self) -> bool {
+        self.tools.added.iter().any(Tool::has_page) || self.resources.added.iter().any(Resource::is_page)
+    }
+
     fn change(&mut self, what: Change) -> bool {
         if !self.changes.contains(&what) {
             self.changes.push(what);
@@ -124,7 +140,7 @@ impl Edit {
     /// The table with all changes, or everything that is wrong with them.
     pub(crate) fn build(self, states: &Arc<States>, coerce: bool, offers: Offers) -> Result<Table, Vec<Defect>> {
         let Self { tools, resources, templates, prompts, mut slots, .. } = self;
-        let mut workshop = Workshop { states, coerce, defects: Vec::new() };
+        let mut workshop = Workshop { states, coerce, defects: Vec::new(), linked: Vec::new() };
         let builder = tools.build(&mut slots, &mut workshop).fold(Catalog::builder(), catalog::Builder::tool);
         offers.check(&resources.added, &mut workshop);
         let builder = resources.build(&mut slots, &mut workshop).fold(builder, catalog::Builder::resource);
@@ -132,14 +148,17 @@ impl Edit {
         let builder = templates.build(&mut slots, &mut workshop).fold(builder, catalog::Builder::template);
         offers.check(&prompts.added, &mut workshop);
         let builder = prompts.build(&mut slots, &mut workshop).fold(builder, catalog::Builder::prompt);
-        let defects = workshop.defects;
         match builder.build() {
-            Ok(catalog) if defects.is_empty() => {
-                catalog.tools().for_each(|tool| warn_of_name(tool.name()));
-                Ok(Table { view: View::all(catalog), slots })
+            Ok(catalog) => {
+                let view = View::all(catalog);
+                workshop.check_pages(&view);
+                if !workshop.defects.is_empty() {
+                    return Err(workshop.defects);
+                }
+                view.tools().for_each(|tool| warn_of_name(tool.name()));
+                Ok(Table { view, slots })
             }
-            Ok(_) => Err(defects),
-            Err(found) => Err(defects.into_iter().chain(found).collect()),
+            Err(found) => Err(workshop.defects.into_iter().chain(found).collect()),
         }
     }
 }
@@ -152,6 +171,26 @@ impl fmt::Debug for Edit {
             .field("templates", &self.templates.added)
             .field("prompts", &self.prompts.added)
             .finish_non_exhaustive()
+    }
+}
+
+impl Workshop<'_> {
+    /// A page is there when a tool names it (APP-2).
+    fn check_pages(&mut self, view: &View) {
+        for (tool, page) in std::mem::take(&mut self.linked) {
+            let fits = match view.resource(&page) {
+                Some(Found::Resource(resource)) => resource.mime() == Some(MIME),
+                Some(Found::Template(template, _)) => template.mime() == Some(MIME),
+                None => false,
+            };
+            if !fits {
+                let page = reflect(&page);
+                let message = format!(
+                    "it names the page `{page}`, which the server does not have: add `Resource::app(\"{page}\")`"
+                );
+                self.add(&tool, "APP-2", message);
+            }
+        }
     }
 }
 
