@@ -114,13 +114,10 @@ impl<M: Machine + Send + 'static> Solo<M> {
                 Output::Closed => state.closed = true,
                 Output::Event(event) => log(&event),
                 Output::Listen(claim) => {
-                    let seat = Seat::take(&self.cell.shared, self.cell.id, claim, self.cell.listener());
-                    let (seat, said) = match seat {
-                        Ok(seat) => (Some(seat), Ok(())),
-                        Err(fault) => (None, Err(fault)),
-                    };
-                    self.seat = seat;
-                    state.machine.handle(self.cell.shared.now(), Input::Listen(said));
+                    let listener: Weak<dyn Listener> = Arc::<Cell<M>>::downgrade(&self.cell);
+                    let seat = Seat::take(&self.cell.shared, self.cell.id, claim, listener);
+                    let seat = seat.map(|seat| self.seat = Some(seat));
+                    state.machine.handle(self.cell.shared.now(), Input::Listen(seat));
                 }
                 // Whoever steps pulls and looks at the deadline afterwards; there is no other stream, and nothing to
                 // wake.
@@ -290,11 +287,6 @@ impl<M: Machine + Send + 'static> Drop for Solo<M> {
 }
 
 impl<M: Machine + Send + 'static> Cell<M> {
-    fn listener(self: &Arc<Self>) -> Weak<dyn Listener> {
-        let weak = Arc::downgrade(self);
-        weak
-    }
-
     fn handle(&self, input: Input<'_>) {
         let waker = {
             let mut state = lock(&self.state);
