@@ -84,7 +84,8 @@ fn obey(pipe: &mut Pipe, tell: &SyncSender<News>, output: &mut impl Write) -> io
             // A thread cannot be stopped from outside; its late answer is ignored by the machine.
             Output::Abandon(_) => {}
             // Nothing of HTTP or of sleeping sessions concerns a byte stream.
-            Output::Expect(_) | Output::Resume(_) | Output::Open { .. } | Output::Hibernate | Output::Event(_) => {}
+            Output::Expect(_) | Output::Resume(_) | Output::Open { .. } | Output::Listen(_) => {}
+            Output::Hibernate | Output::Event(_) => {}
         }
     }
     Ok(closed)

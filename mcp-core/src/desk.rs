@@ -1,4 +1,4 @@
-//! What a session and a pipe have in common: requests that run, ask and end, on one stream or on many.
+//! What a session and a pipe have in common: requests that run, ask, listen and end, on one stream or on many.
 //!
 //! It never decides what a message means; [`Session`](crate::Session) and [`Pipe`](crate::Pipe) do.
 
@@ -12,7 +12,7 @@ use crate::calls::{Admission, Asking, Calls, Phase, Slot};
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::legacy;
-use crate::machine::{CallId, Change, Event, Gate, MachineId, Note, Outcome, Output, StreamId, Ticket};
+use crate::machine::{CallId, Event, Gate, MachineId, Note, Outcome, Output, StreamId, Ticket};
 use crate::modern::Step;
 use crate::outbox::FrameKind;
 use crate::outputs::Outputs;
@@ -26,7 +26,10 @@ use crate::timers::{Timer, Timers};
 use crate::wire::{Id, Message, Param, write};
 use crate::{ask, question};
 
+mod listen;
 mod snapshot;
+
+pub(crate) use listen::Listens;
 
 /// The working part of a session or pipe.
 #[derive(Debug)]
@@ -35,6 +38,7 @@ pub(crate) struct Desk {
     pub(crate) clock: Clock,
     pub(crate) phase: legacy::Phase,
     pub(crate) calls: Calls,
+    pub(crate) listens: Listens,
     pub(crate) streams: Streams,
     pub(crate) timers: Timers,
     pub(crate) outputs: Outputs,
@@ -53,6 +57,7 @@ impl Desk {
             clock,
             phase,
             calls: Calls::new(machine),
+            listens: Listens::default(),
             streams: Streams::default(),
             timers: Timers::default(),
             outputs: Outputs::default(),
@@ -70,6 +75,7 @@ impl Desk {
                 return self.start(admission, from, stream);
             }
             Ok(Step::Run(_)) => Fault::busy(),
+            Ok(Step::Listen(listen)) => return self.listen(listen, stream),
             Err(fault) => fault,
         };
         let status = if era == Era::Legacy { settle::legacy_status(&fault) } else { fault.status() };
@@ -136,33 +142,11 @@ impl Desk {
         }
     }
 
-    /// A list has changed. Whoever has not opened yet will list anew; who was not promised word of it gets none (LIFE-12).
-    pub(crate) fn changed(&mut self, what: Change) {
-        if let legacy::Phase::Ready(ready) = &mut self.phase
-            && self.endpoint.tells_of(what)
-        {
-            ready.untold.add(what);
-            self.tell();
-        }
-    }
-
-    /// Tells of a changed list, once, when there is somebody to tell: after `initialized` (LIFE-5), on one stream (HTTP-26).
-    pub(crate) fn tell(&mut self) {
-        let Some(stream) = self.streams.newest_listening() else { return };
-        let legacy::Phase::Ready(ready) = &mut self.phase else { return };
-        if !ready.initialized {
-            return;
-        }
-        for what in ready.untold.take() {
-            self.push(stream, FrameKind::ListChanged(what), settle::list_changed(what));
-        }
-    }
-
     /// The peer gives up a request of its own (CANC-2). On HTTP two may have the id, and both end.
     fn cancel(&mut self, message: &Message) {
         let id = message.param(Param::RequestId).and_then(|raw| Id::parse(raw, self.endpoint.limits().id));
         let Some(id) = id else { return self.outputs.event(Event::Dropped("a cancellation without a request id")) };
-        let mut found = false;
+        let mut found = self.unlisten(&id);
         while let Some(index) = self.calls.find(|slot| slot.id == id) {
             found = true;
             self.abandon(index);

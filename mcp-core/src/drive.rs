@@ -63,8 +63,9 @@ pub trait Watcher: Send + Sync {
     /// conversations that are open; several changes are best told as one.
     fn changed(&self, catalog: &Arc<Catalog>, what: Change);
 
-    /// What the resource of that URI holds has changed: whoever subscribed to it, and may still see it, is told (RES-7,
-    /// SUB-9). As of [`changed`](Watcher::changed) otherwise.
+    /// What the resource of that URI holds has changed: whoever follows it, and may still see it, is told (RES-7, SUB-9).
+    ///
+    /// As of [`changed`](Watcher::changed), except that [`Handler::view`] is asked for each of those who follow it.
     fn updated(&self, uri: &str) {
         let _ = uri;
     }

@@ -129,8 +129,8 @@ impl EndpointBuilder {
         self
     }
 
-    /// Offers tools; `list_changed` promises word of every change of their list (TOOL-1, TOOL-16), to legacy clients: there
-    /// is no stream yet on which a modern one could be told.
+    /// Offers tools; `list_changed` promises word of every change of their list (TOOL-1, TOOL-16): to legacy clients without
+    /// being asked, to modern ones that ask for it with `subscriptions/listen`.
     #[must_use]
     pub const fn tools(mut self, list_changed: bool) -> Self {
         self.offers.tools = Some(Listed { changes: list_changed });
@@ -293,10 +293,8 @@ impl EndpointBuilder {
         })
     }
 
-    /// What is served, and nothing else (LIFE-12, 21.4). `listChanged: false` says nothing and is left out (A39).
-    ///
-    /// Modern clients hear of changes by `subscriptions/listen` alone (TOOL-16), which is not served: nothing of it is
-    /// promised to them.
+    /// What is served, and nothing else (LIFE-12, 21.4). `listChanged: false` says nothing and is left out (A39). To modern
+    /// clients it says what they may ask for with `subscriptions/listen`.
     fn capabilities(&self, out: &mut Vec<u8>, revision: Revision) {
         let mut object = Object::open(out);
         // COMP-2: 2024-11-05 has no name for it.
@@ -307,16 +305,15 @@ impl EndpointBuilder {
             object.json("logging", "{}");
         }
         let Offers { tools, prompts, resources, subscribe, .. } = self.offers;
-        let told = revision.era() == Era::Legacy;
         for (name, listed, subscribe) in
             [("prompts", prompts, false), ("resources", resources, subscribe), ("tools", tools, false)]
         {
             let Some(Listed { changes }) = listed else { continue };
             let mut object = Object::open(object.key(name));
-            if changes && told {
+            if changes {
                 object.boolean("listChanged", true);
             }
-            if subscribe && told {
+            if subscribe {
                 object.boolean("subscribe", true);
             }
             object.close();

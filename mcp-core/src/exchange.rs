@@ -9,6 +9,8 @@
 //!                      └──┘
 //!            Done: it cannot ask; run again
 //! ```
+//!
+//! One that listens is in `listen.rs`.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -18,6 +20,7 @@ use crate::calls::Slot;
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::headers::{Accept, Head};
+use crate::listen::Listen;
 use crate::machine::{
     Call, CallId, Close, Event, Gate, Input, Machine, MachineId, Note, Outcome, Output, Pull, StreamId, Ticket, sealed,
 };
@@ -33,6 +36,8 @@ use crate::time::Time;
 use crate::timers::Timer;
 use crate::wire::{Id, Message, Shape};
 use crate::{Code, Reply, View};
+
+mod listen;
 
 /// One modern request and its answer, for HTTP.
 ///
@@ -54,6 +59,9 @@ pub struct Exchange {
 enum Phase {
     Fresh,
     Running(Box<Slot>),
+    /// It wants to listen, and its driver has not said yet whether there is room.
+    Claiming(Box<Listen>),
+    Listening(Box<Listen>),
     Closed,
 }
 
@@ -103,6 +111,7 @@ impl Exchange {
                 self.rearm();
                 self.run(Box::new(slot), resume);
             }
+            Ok(Step::Listen(listen)) => self.claim(listen),
             Err(fault) => self.refuse(Some(id), fault),
         }
     }
@@ -201,10 +210,19 @@ impl Exchange {
                 self.outputs.push(Output::Abandon(slot.call));
                 self.finish(response, fault.status());
             }
+            // SUB-11: what was told is told, and the client learns that no more will come.
+            Phase::Listening(listen) if why == Close::Shutdown => {
+                let result = listen.result(&self.endpoint);
+                self.finish(result, 200);
+            }
+            Phase::Claiming(listen) if why == Close::Shutdown => {
+                let id = listen.id.clone();
+                self.refuse(Some(&id), Fault::shutting_down().with_status(503));
+            }
             // The request has been read whole: the end of its input changes nothing.
-            Phase::Running(_) if why == Close::EndOfInput => {}
+            Phase::Running(_) | Phase::Claiming(_) | Phase::Listening(_) if why == Close::EndOfInput => {}
             Phase::Closed => {}
-            Phase::Fresh | Phase::Running(_) => self.abandon(),
+            Phase::Fresh | Phase::Running(_) | Phase::Claiming(_) | Phase::Listening(_) => self.abandon(),
         }
     }
 
@@ -260,7 +278,10 @@ impl Machine for Exchange {
                 let fault = Fault::new(Code::INVALID_REQUEST, "A 2026-07-28 request is a POST").with_status(405);
                 self.refuse(None, fault);
             }
-            Input::Unread(_) | Input::Detach { .. } | Input::Attach { .. } | Input::Changed { .. } => {}
+            Input::Listen(seat) => self.seated(seat),
+            Input::Changed { what, .. } => self.changed(what),
+            Input::Updated { uri, view } => self.updated(uri, view),
+            Input::Unread(_) | Input::Detach { .. } | Input::Attach { .. } => {}
         }
     }
 
@@ -273,10 +294,17 @@ impl Machine for Exchange {
     }
 
     fn deadline(&self) -> Option<(Time, Timer)> {
-        let Phase::Running(slot) = &self.phase else { return None };
-        let call = slot.deadline.map(|at| (at, Timer::Call(slot.call)));
+        let call = match &self.phase {
+            Phase::Running(slot) => slot.deadline.map(|at| (at, Timer::Call(slot.call))),
+            // Nobody listens for too long.
+            Phase::Fresh | Phase::Claiming(_) | Phase::Listening(_) | Phase::Closed => None,
+        };
         let keep_alive = self.keep_alive.map(|at| (at, Timer::KeepAlive(StreamId::ONLY)));
         call.into_iter().chain(keep_alive).min()
+    }
+
+    fn subscriber(&self, uri: &str) -> Option<&Caller> {
+        self.subscriber_of(uri)
     }
 
     fn gate(&self) -> Gate {

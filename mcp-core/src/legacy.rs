@@ -14,11 +14,13 @@ use crate::answer::{Answer, ToolAnswer};
 use crate::calls::{Admission, Slot};
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
-use crate::machine::{Change, Kind, Level, Outcome, StreamId};
+use crate::listen::Lists;
+use crate::machine::{Kind, Level, Outcome, StreamId};
 use crate::methods::{self, Method};
 use crate::modern::{self, Court, Step};
 use crate::peer::{Peer, Revision};
 use crate::settle::{self, Settled};
+use crate::subscriptions::Subscriptions;
 use crate::wire::{self, Id, Message, Param, write};
 
 /// Where a legacy conversation is.
@@ -41,42 +43,31 @@ pub(crate) struct Ready {
     /// Whether `notifications/initialized` has come: list changes wait for it (LIFE-5).
     pub(crate) initialized: bool,
     /// What the client has not been told of the catalogue.
-    pub(crate) untold: Untold,
-}
-
-/// Lists that have changed since the client was told: a set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Untold(u8);
-
-impl Untold {
-    pub(crate) const fn add(&mut self, what: Change) {
-        self.0 |= 1 << what as u8;
-    }
-
-    /// All of them, which are told now.
-    pub(crate) fn take(&mut self) -> impl Iterator<Item = Change> + use<> {
-        let set = core::mem::take(&mut self.0);
-        Change::ALL.into_iter().filter(move |what| set >> *what as u8 & 1 == 1)
-    }
-
-    pub(crate) const fn bits(self) -> u8 {
-        self.0
-    }
-
-    /// `None` for bits that name no list.
-    pub(crate) fn from_bits(bits: u8) -> Option<Self> {
-        (bits >> Change::ALL.len() == 0).then_some(Self(bits))
-    }
+    pub(crate) untold: Lists,
+    /// The resources that it follows (RES-7).
+    pub(crate) subscriptions: Subscriptions,
 }
 
 /// Until the client sets one, logs from this level on are sent: the server's choice (LOG-2).
 const DEFAULT_LEVEL: Level = Level::Info;
 
+impl Ready {
+    fn new(peer: Peer) -> Self {
+        Self {
+            peer: Arc::new(peer),
+            level: DEFAULT_LEVEL,
+            initialized: false,
+            untold: Lists::default(),
+            subscriptions: Subscriptions::default(),
+        }
+    }
+}
+
 impl Phase {
     /// A conversation whose revision is known without a handshake (session-less HTTP, rows 14 and 15 of 2.4).
     pub(crate) fn assumed(revision: Revision) -> Self {
         let peer = Peer { revision, capabilities: crate::Capabilities::none(), info: None };
-        Self::Ready(Ready { peer: Arc::new(peer), level: DEFAULT_LEVEL, initialized: true, untold: Untold::default() })
+        Self::Ready(Ready { initialized: true, ..Ready::new(peer) })
     }
 
     pub(crate) const fn ready(&self) -> Option<&Ready> {
@@ -99,12 +90,7 @@ pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id) -> Result<Ste
         ("initialize", Phase::Opening) => {
             let peer = handshake(message, endpoint)?;
             let result = endpoint.initialize_result(peer.revision).clone();
-            *phase = Phase::Ready(Ready {
-                peer: Arc::new(peer),
-                level: DEFAULT_LEVEL,
-                initialized: false,
-                untold: Untold::default(),
-            });
+            *phase = Phase::Ready(Ready::new(peer));
             Ok(Step::Answer(modern::answer(id, &result)))
         }
         ("initialize", _) => Err(Fault::invalid_request("The session is initialized already: `initialize` comes once")),
@@ -115,6 +101,17 @@ pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id) -> Result<Ste
                 .as_deref()
                 .and_then(Level::parse)
                 .ok_or_else(|| modern::unknown_level("`params.level`"))?;
+            Ok(Step::Answer(modern::answer(id, b"{}")))
+        }
+        ("resources/subscribe", Phase::Ready(ready)) if endpoint.has_subscriptions() => {
+            let uri = methods::uri(court)?;
+            court.view.resource(&uri).ok_or_else(|| Fault::resource_not_found(&uri))?;
+            ready.subscriptions.add(&uri, court.from, endpoint.limits())?;
+            Ok(Step::Answer(modern::answer(id, b"{}")))
+        }
+        ("resources/unsubscribe", Phase::Ready(ready)) if endpoint.has_subscriptions() => {
+            // RES-7: also of one that is not followed, or not there any more.
+            ready.subscriptions.remove(&methods::uri(court)?);
             Ok(Step::Answer(modern::answer(id, b"{}")))
         }
         (method, Phase::Ready(ready)) => match (Method::of(method, endpoint), endpoint.extension_of(method)) {

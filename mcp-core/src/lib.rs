@@ -58,7 +58,7 @@
 //!             },
 //!             Output::Closed => closed = true,
 //!             Output::Abandon(_) | Output::Hibernate | Output::Event(_) => {}
-//!             Output::Expect(_) | Output::Resume(_) | Output::Open { .. } => {} // of HTTP
+//!             Output::Expect(_) | Output::Resume(_) | Output::Open { .. } | Output::Listen(_) => {} // of HTTP
 //!         }
 //!     }
 //!     Ok(closed)
@@ -146,6 +146,8 @@ mod exchange;
 pub mod fault;
 pub mod headers;
 mod legacy;
+mod listen;
+mod listeners;
 mod machine;
 mod methods;
 mod modern;
@@ -164,6 +166,7 @@ mod settle;
 pub mod snapshot;
 mod stream;
 mod streams;
+mod subscriptions;
 mod time;
 mod timers;
 pub mod trace;
@@ -177,6 +180,7 @@ pub use event_log::EventLog;
 pub use exchange::Exchange;
 pub use fault::{Code, Fault};
 pub use headers::Head;
+pub use listeners::{Claim, Listeners};
 pub use machine::*;
 pub use peer::*;
 pub use pipe::Pipe;

@@ -11,6 +11,7 @@ use crate::answer::Answer;
 use crate::catalog::{Catalog, Handle, View};
 use crate::fault::Fault;
 use crate::headers::Head;
+use crate::listeners::Claim;
 use crate::peer::{Caller, Peer};
 use crate::question::{Question, Resume};
 use crate::reply::Reply;
@@ -42,6 +43,10 @@ pub trait Machine: sealed::Sealed {
     /// Whether the driver should stop reading from this peer for now.
     #[must_use]
     fn gate(&self) -> Gate;
+
+    /// Who follows the contents of that resource, if anybody does: whose view goes with [`Input::Updated`].
+    #[must_use]
+    fn subscriber(&self, uri: &str) -> Option<&Caller>;
 }
 
 pub(crate) mod sealed {
@@ -179,6 +184,15 @@ pub enum Input<'a> {
         /// What of it differs.
         what: Change,
     },
+    /// What a resource holds has changed. A client that follows it is told (RES-7, SUB-5).
+    Updated {
+        /// Which one, as its readers name it.
+        uri: &'a str,
+        /// What the one may see now who [follows](Machine::subscriber) it: nothing is said of what is hidden by now (SUB-9).
+        view: &'a View,
+    },
+    /// The answer to [`Output::Listen`]: there is room, or there is none, and why.
+    Listen(Result<(), Fault>),
     /// Time has passed.
     Tick,
     /// The conversation ends.
@@ -190,6 +204,10 @@ pub enum Input<'a> {
 pub enum Output {
     /// Run it: inline, spawned, on a pool, on another machine. Then hand the ticket back with [`Input::Done`].
     Call(Ticket, Box<Call>),
+    /// A modern client over HTTP wants to listen (SUB-1). Say with [`Input::Listen`] whether there is room, before anything
+    /// else; [`Listeners`](crate::Listeners) keeps count. From then on the machine wants to hear of changes until it ends, and
+    /// then its room is free again. Said by an [`Exchange`](crate::Exchange) alone: what a byte stream may have is its own.
+    Listen(Claim),
     /// Nobody waits for this call any more: stop it.
     Abandon(CallId),
     /// The [`Input::Message`] or [`Input::Attach`] just handled is answered on this stream: wait for its `Open`.

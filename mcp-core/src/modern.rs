@@ -1,5 +1,6 @@
 //! The modern era: one request, judged by itself alone (VER-1, BASE-18), in the order of VER-20.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -11,6 +12,7 @@ use crate::catalog::View;
 use crate::endpoint::Endpoint;
 use crate::fault::{Code, Fault};
 use crate::headers::{self, Head};
+use crate::listen::Listen;
 use crate::machine::{Kind, Level};
 use crate::methods::{self, Method};
 use crate::peer::{Caller, Capabilities, Peer, Revision};
@@ -25,6 +27,8 @@ pub(crate) enum Step {
     Answer(Vec<u8>),
     /// To be run.
     Run(Admission),
+    /// To be told of changes (SUB-1).
+    Listen(Box<Listen>),
 }
 
 /// Everything that a request is judged by.
@@ -65,6 +69,8 @@ pub(crate) fn admit(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
     }
     match message.method() {
         "server/discover" => Ok(Step::Answer(answer(id, endpoint.discover_result()))),
+        // A19: also of a server on which nothing changes.
+        "subscriptions/listen" => Ok(Step::Listen(Box::new(Listen::admit(court, id)?))),
         method => match (Method::of(method, endpoint), endpoint.extension_of(method)) {
             (Some(method), _) => run(court, method, Requested { id, peer, token, level }),
             (None, Some(extension)) => {

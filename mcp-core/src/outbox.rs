@@ -4,7 +4,7 @@
 //! |---|---|
 //! | answer, question | always kept; their number is limited where calls and questions are admitted |
 //! | progress | the last one per call replaces the one before |
-//! | `list_changed` | once per list |
+//! | `list_changed`, `updated`, word for who listens | once per list, resource and listener |
 //! | log | the oldest is dropped and counted |
 //! | hanging up | once |
 //! | comment | only into an empty queue: it is there to break a silence |
@@ -35,6 +35,10 @@ pub(crate) enum FrameKind {
     /// Of the request whose first run that was.
     Progress(CallId),
     ListChanged(Change),
+    /// Word of a resource's new contents, for the legacy client.
+    Updated,
+    /// Word for the modern listener of that name.
+    Listen(u64),
     Log,
     Comment,
     /// An event without data, to resume after before anything was said (HTTP-30).
@@ -87,6 +91,12 @@ impl Outbox {
                     return;
                 }
             }
+            // The text says of what, and to whom.
+            FrameKind::Updated | FrameKind::Listen(_) => {
+                if self.frames.iter().any(|frame| frame.kind == kind && frame.json == json) {
+                    return;
+                }
+            }
             FrameKind::Log => self.make_room_for_log(max_logs),
             FrameKind::Comment if !self.frames.is_empty() => return,
             FrameKind::Comment
@@ -113,6 +123,11 @@ impl Outbox {
     /// Forgets what belongs to a call that ended without an answer (CANC-2).
     pub(crate) fn forget(&mut self, call: CallId) {
         self.retain(|kind| kind != FrameKind::Progress(call));
+    }
+
+    /// Forgets what was to be said to a listener that wants no more of it (SUB-10).
+    pub(crate) fn forget_listen(&mut self, name: u64) {
+        self.retain(|kind| kind != FrameKind::Listen(name));
     }
 
     /// Takes a question back that was not sent yet; false if it was.
@@ -264,6 +279,17 @@ mod tests {
     #[test]
     fn list_changed_waits_once() {
         assert_eq!(lines(&mut outbox(&[(TOOLS, "1"), (FrameKind::Answer, "2"), (TOOLS, "1")], 9)), "1\n2\n");
+    }
+
+    #[test]
+    fn what_is_said_to_a_listener_waits_once_for_each_of_them_sub_13() {
+        let (a, b) = (FrameKind::Listen(1), FrameKind::Listen(2));
+        let mut outbox = outbox(&[(a, "ack"), (a, "x"), (b, "y"), (FrameKind::Updated, "x"), (a, "z"), (a, "x")], 9);
+        assert_eq!(outbox.bytes(), 7);
+        outbox.forget_listen(2);
+        assert_eq!(lines(&mut outbox), "ack\nx\nx\nz\n");
+        outbox.push(a, b"x".to_vec(), 9);
+        assert_eq!(lines(&mut outbox), "x\n", "once it was sent it is news again");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! | `ping` | `{}` | `{}` |
 //! | other request | -32602, naming the missing `_meta` | legacy |
 //! | `notifications/cancelled` | by id, in either era | the same |
+//! | `subscriptions/listen` | told here, until it is cancelled or the stream ends | the same, beside what the legacy client is told |
 //! | array | -32600 | in 2025-03-26, each member answered on its own line; else -32600 |
 
 use alloc::sync::Arc;
@@ -95,7 +96,7 @@ impl Pipe {
 
     fn request(&mut self, message: &Message, sender: Sender<'_>) {
         let Some(id) = message.id() else { return };
-        if self.desk.calls.find(|slot| slot.id == *id).is_some() {
+        if self.desk.calls.find(|slot| slot.id == *id).is_some() || self.desk.listens.has(id) {
             // On one stream nothing but the id tells answers apart.
             let fault = Fault::invalid_request("A request with this id is in flight: wait for its answer");
             return self.refuse(Some(id), fault);
@@ -160,6 +161,9 @@ impl Pipe {
     }
 
     fn close(&mut self, why: Close) {
+        if why != Close::Peer {
+            self.desk.end_listens();
+        }
         match why {
             Close::EndOfInput => {
                 self.life = Life::Ending;
@@ -211,6 +215,7 @@ impl Machine for Pipe {
                 self.settle();
             }
             Input::Changed { what, .. } if self.life == Life::Live => self.desk.changed(what),
+            Input::Updated { uri, view } if self.life == Life::Live => self.desk.updated(uri, view),
             Input::Tick => self.tick(),
             Input::Detach { .. } if self.life != Life::Closed => self.close(Close::Peer),
             Input::Close(why) if self.life != Life::Closed => self.close(why),
@@ -219,6 +224,8 @@ impl Machine for Pipe {
             | Input::Unread(_)
             | Input::Attach { .. }
             | Input::Changed { .. }
+            | Input::Updated { .. }
+            | Input::Listen(_)
             | Input::Detach { .. }
             | Input::Close(_) => {}
         }
@@ -237,6 +244,10 @@ impl Machine for Pipe {
 
     fn deadline(&self) -> Option<(Time, Timer)> {
         self.desk.timers.next()
+    }
+
+    fn subscriber(&self, uri: &str) -> Option<&Caller> {
+        self.desk.subscriber(uri)
     }
 
     fn gate(&self) -> Gate {

@@ -42,6 +42,19 @@ pub struct Limits {
     pub logs: usize,
     /// Listening (GET) streams per session. 8: a client that reconnects without closing stays well under it.
     pub listening: usize,
+    /// Open `subscriptions/listen` per principal, and per byte stream. 64: one for each of the windows and agents of one person.
+    pub listens: usize,
+    /// The same of one HTTP endpoint, all clients together; those without a principal are bounded by it alone. 10,000, as
+    /// [`Limits::sessions`]: each is a connection, or a stream of one.
+    pub listens_total: usize,
+    /// Bytes that the listens of one principal, or of one byte stream, may hold, if none of them reads. 1 MiB: thousands of URIs.
+    pub listen_bytes: usize,
+    /// The same of one HTTP endpoint, all clients together. 64 MiB: 6 KB each at the most listens.
+    pub listen_bytes_total: usize,
+    /// Resources that one listen, or one legacy session, may follow. 256: a client follows what it shows.
+    pub subscriptions: usize,
+    /// Bytes of their URIs, all together. 32 KiB: so many of 128 bytes.
+    pub subscription_bytes: usize,
     /// Questions to the client open at once per call. 16.
     pub questions: usize,
     /// Bytes of state and answers that a call may carry from run to run. 64 KiB: it travels through the client.
@@ -80,6 +93,12 @@ impl Default for Limits {
             unsent: 8 << 20,
             logs: 256,
             listening: 8,
+            listens: 64,
+            listens_total: 10_000,
+            listen_bytes: 1 << 20,
+            listen_bytes_total: 64 << 20,
+            subscriptions: 256,
+            subscription_bytes: 32 << 10,
             questions: 16,
             state: 64 << 10,
             rounds: 32,

@@ -39,6 +39,7 @@ use core::fmt;
 use bytes::Bytes;
 
 use crate::catalog::{Item, View};
+use crate::fault::Fault;
 use crate::headers::HeadBuf;
 use crate::machine::{
     CallId, Change, Close, Gate, Input, Machine, MachineId, Note, Outcome, Output, Pull, StreamId, sealed,
@@ -114,6 +115,15 @@ pub enum What {
         /// What of it differs.
         what: Change,
     },
+    /// [`Input::Updated`]
+    Updated {
+        /// Which resource.
+        uri: Box<str>,
+        /// What who follows it could see.
+        view: RecordedView,
+    },
+    /// [`Input::Listen`]
+    Listen(Result<(), Fault>),
     /// [`Input::Tick`]
     Tick,
     /// [`Input::Close`]
@@ -236,6 +246,8 @@ impl<M: Machine> Recorder<M> {
             }
             Input::Done { ticket, .. } => What::Stray(ticket.call()),
             Input::Changed { catalog, what } => What::Changed { generation: catalog.generation(), what: *what },
+            Input::Updated { uri, view } => What::Updated { uri: (*uri).into(), view: RecordedView::of(view) },
+            Input::Listen(seat) => What::Listen(seat.clone()),
             Input::Tick => What::Tick,
             Input::Close(why) => What::Close(*why),
         }
@@ -268,6 +280,10 @@ impl<M: Machine> Machine for Recorder<M> {
 
     fn deadline(&self) -> Option<(Time, Timer)> {
         self.machine.deadline()
+    }
+
+    fn subscriber(&self, uri: &str) -> Option<&Caller> {
+        self.machine.subscriber(uri)
     }
 
     fn gate(&self) -> Gate {

@@ -146,7 +146,13 @@ impl Session {
         let endpoint = Arc::clone(&self.desk.endpoint);
         let court = Court { endpoint: &endpoint, message, head, from, view, now: self.desk.clock.now() };
         let before = matches!(self.desk.phase, Phase::Opening);
-        let step = legacy::admit(&mut self.desk.phase, &court, id);
+        let step = match message.method() {
+            // LIFE-12: nobody could be told, so it is not to be had.
+            "resources/subscribe" if self.kind == SessionKind::Sessionless => {
+                Err(Fault::method_not_found(message.method()))
+            }
+            _ => legacy::admit(&mut self.desk.phase, &court, id),
+        };
         let opened = before && self.desk.phase.ready().is_some();
         self.desk.proceed(step, id, from, stream, Era::Legacy);
         if opened {
@@ -475,6 +481,9 @@ impl Machine for Session {
                 }
             }
             Input::Changed { what, .. } => self.desk.changed(what),
+            Input::Updated { uri, view } => self.desk.updated(uri, view),
+            // No session asks for room to listen.
+            Input::Listen(_) => {}
             Input::Tick => self.tick(),
             Input::Close(why) => self.close(why),
         }
@@ -498,6 +507,10 @@ impl Machine for Session {
         self.desk.timers.next().into_iter().chain(self.quiet()).min()
     }
 
+    fn subscriber(&self, uri: &str) -> Option<&Caller> {
+        self.desk.subscriber(uri)
+    }
+
     fn gate(&self) -> Gate {
         self.desk.gate()
     }
@@ -517,7 +530,12 @@ impl Session {
             }
             Input::Detach { stream } => self.desk.streams.remove(stream),
             Input::Done { ticket, .. } => self.desk.outputs.event(Event::Late(ticket.call())),
-            Input::Note { .. } | Input::Changed { .. } | Input::Tick | Input::Close(_) => {}
+            Input::Note { .. }
+            | Input::Changed { .. }
+            | Input::Updated { .. }
+            | Input::Listen(_)
+            | Input::Tick
+            | Input::Close(_) => {}
         }
     }
 }

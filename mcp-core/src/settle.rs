@@ -131,18 +131,30 @@ pub(crate) fn log(note: &Note) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// A `list_changed` notification (TOOL-16).
+/// The notification that says that a list has changed (TOOL-16, RES-8, PROMPT-5).
+pub(crate) const fn list_method(what: Change) -> &'static str {
+    match what {
+        Change::Tools => "notifications/tools/list_changed",
+        Change::Prompts => "notifications/prompts/list_changed",
+        Change::Resources => "notifications/resources/list_changed",
+    }
+}
+
+/// A `list_changed` notification for a legacy client.
 pub(crate) fn list_changed(what: Change) -> Vec<u8> {
     let mut out = Vec::with_capacity(96);
-    write::notification_open(
-        &mut out,
-        match what {
-            Change::Tools => "notifications/tools/list_changed",
-            Change::Prompts => "notifications/prompts/list_changed",
-            Change::Resources => "notifications/resources/list_changed",
-        },
-    );
+    write::notification_open(&mut out, list_method(what));
     out.extend_from_slice(b"{}}");
+    out
+}
+
+/// Word of a resource's new contents for a legacy client (RES-7).
+pub(crate) fn updated(uri: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(96 + uri.len());
+    write::notification_open(&mut out, "notifications/resources/updated");
+    out.extend_from_slice(b"{\"uri\":");
+    write::string(&mut out, uri);
+    out.extend_from_slice(b"}}");
     out
 }
 

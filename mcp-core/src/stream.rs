@@ -158,6 +158,11 @@ impl Stream {
         self.open_if_settled(200)
     }
 
+    /// Forgets what was to be said to a listener that wants no more of it (SUB-10).
+    pub(crate) fn forget_listen(&mut self, name: u64) {
+        self.outbox.forget_listen(name);
+    }
+
     /// Takes a question back that was not sent yet; false if it was.
     pub(crate) fn take_back(&mut self, question: u64) -> bool {
         self.outbox.take_back(question)

@@ -62,17 +62,28 @@ fn a_handshake_never_ends_in_the_stateless_revision_life_2() {
 }
 
 #[test]
-fn capabilities_are_what_is_served_life_12_dep_1_ext_3_tool_16() {
+fn capabilities_are_what_is_served_life_12_dep_1_ext_3_a39() {
     let extension = |id| ExtensionDecl::new(id).with_settings("{\"a\":\n1}").with_method("x/y");
     let cases: Vec<(EndpointBuilder, Value, Value, Value)> = vec![
         (plain(), json!({}), json!({}), json!({})),
         (plain().tools(false), json!({"tools":{}}), json!({"tools":{}}), json!({"tools":{}})),
-        // TOOL-16: without `subscriptions/listen` no modern client could be told.
         (
             plain().tools(true),
             json!({"tools":{"listChanged":true}}),
             json!({"tools":{"listChanged":true}}),
-            json!({"tools":{}}),
+            json!({"tools":{"listChanged":true}}),
+        ),
+        (
+            plain().prompts(true).resources(true, true),
+            json!({"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true}}),
+            json!({"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true}}),
+            json!({"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true}}),
+        ),
+        (
+            plain().prompts(false).resources(false, false),
+            json!({"prompts":{},"resources":{}}),
+            json!({"prompts":{},"resources":{}}),
+            json!({"prompts":{},"resources":{}}),
         ),
         (plain().logging(true), json!({"logging":{}}), json!({"logging":{}}), json!({"logging":{}})),
         (plain().logging(false), json!({}), json!({}), json!({})),
@@ -106,7 +117,7 @@ fn discover_says_everything_ver_3_cache_1() {
     let right = json!({
         "resultType":"complete",
         "supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],
-        "capabilities":{"tools":{}},
+        "capabilities":{"tools":{"listChanged":true}},
         "instructions":"Be kind",
         "ttlMs":0,
         "cacheScope":"private",

@@ -122,8 +122,8 @@ fn discover_says_all_that_is_served_ver_3_ext_1() {
         json!({"jsonrpc": "2.0", "id": 1, "result": {
             "resultType": "complete",
             "supportedVersions": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
-            "capabilities": {"completions": {}, "logging": {}, "prompts": {}, "resources": {}, "tools": {},
-                "extensions": {"com.acme/work": {}}},
+            "capabilities": {"completions": {}, "logging": {}, "prompts": {"listChanged": true},
+                "resources": {"listChanged": true}, "tools": {"listChanged": true}, "extensions": {"com.acme/work": {}}},
             "ttlMs": 0,
             "cacheScope": "private",
             "_meta": server_info(),

@@ -506,6 +506,14 @@ fn step<M: Machine>(live: &mut Live<M>, kind: u8, n: u8) {
         }
         16 => live.message(Some(&post), &other(id, n / 3, r#""progressToken":1"#)),
         17 => live.message(None, &other(id, n / 3, MODERN)),
+        18 => {
+            let wanted = r#""notifications":{"toolsListChanged":true}"#;
+            let params = format!(r#"{{{wanted},"_meta":{{{MODERN}}}}}"#);
+            let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{params}}}"#);
+            live.message(None, &body);
+        }
+        19 => live.input(Input::Listen(if n < 200 { Ok(()) } else { Err(Fault::busy()) })),
+        20 => live.input(Input::Updated { uri: "a:", view: &View::all(catalog()) }),
         15 if n < 10 => live.input(Input::Close([Close::EndOfInput, Close::Shutdown][usize::from(n) % 2])),
         _ => drop(live.pull(stream.0, usize::from(n))),
     }
@@ -515,7 +523,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_run_of_any_machine_is_replayed(steps in vec((0..22_u8, any::<u8>()), 1..60)) {
+    fn any_run_of_any_machine_is_replayed(steps in vec((0..25_u8, any::<u8>()), 1..60)) {
         let pipe = || Pipe::new(MachineId(9), endpoint(), Time(1000));
         let exchange = || Exchange::new(MachineId(1), endpoint(), Time(1000));
         let (mut of_session, mut of_pipe) = (Live::new(session()), Live::new(pipe()));

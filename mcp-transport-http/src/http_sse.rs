@@ -125,6 +125,10 @@ impl Watcher for HttpSse {
             conversation.tell(Input::Changed { catalog: Arc::clone(catalog), what });
         }
     }
+
+    fn updated(&self, uri: &str) {
+        self.all().iter().for_each(|conversation| conversation.updated(uri));
+    }
 }
 
 impl fmt::Debug for HttpSse {

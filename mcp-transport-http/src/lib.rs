@@ -35,6 +35,7 @@ mod head;
 mod http_sse;
 #[cfg(feature = "tokio")]
 mod linger;
+mod listens;
 mod log;
 mod parked;
 mod responding;

@@ -106,8 +106,8 @@ impl McpService {
         Responding::new(Arc::clone(&self.shared), head, body)
     }
 
-    /// Tells every session that the catalogue was swapped, so that its client hears of it (TOOL-16). What is served is
-    /// up to the handler. Needed for one that does not [take in](Handler::subscribe) who watches it: the service subscribes
+    /// Tells every session, and everybody who listens, that the catalogue was swapped (TOOL-16, SUB-5). What is served is up
+    /// to the handler. Needed for one that does not [take in](Handler::subscribe) who watches it: the service subscribes
     /// to its handler when it is built.
     pub fn changed(&self, catalog: &Arc<Catalog>, what: Change) {
         Watcher::changed(&*self.shared, catalog, what);
@@ -115,6 +115,22 @@ impl McpService {
         if let Some(http_sse) = &self.shared.config.http_sse {
             http_sse.changed(catalog, what);
         }
+    }
+
+    /// Tells everybody who follows the resource of that URI, and may still see it, that what it holds has changed (RES-7,
+    /// SUB-9). Needed as [`changed`](McpService::changed) is.
+    pub fn updated(&self, uri: &str) {
+        Watcher::updated(&*self.shared, uri);
+        #[cfg(feature = "sse")]
+        if let Some(http_sse) = &self.shared.config.http_sse {
+            http_sse.updated(uri);
+        }
+    }
+
+    /// How many modern clients listen for changes.
+    #[must_use]
+    pub fn listeners(&self) -> usize {
+        self.shared.listens.len()
     }
 
     /// How many legacy sessions live, conversations over HTTP+SSE among them.
@@ -126,14 +142,15 @@ impl McpService {
         sessions
     }
 
-    /// Ends everything: new requests are refused with 503 from now on, calls that run have `grace` to end and are
-    /// cancelled then, sessions and their streams end. Ready when all that was said; the connections may still have to
-    /// carry it.
+    /// Ends everything: new requests are refused with 503 from now on, who listens is told the end, calls that run have
+    /// `grace` to end and are cancelled then, sessions and their streams end. Ready when all that was said; the connections
+    /// may still have to carry it.
     ///
     /// To be awaited beside the graceful shutdown of whatever serves this service: an open stream ends by nothing else.
     pub async fn shutdown(&self, grace: Duration) {
         let shared = &self.shared;
         shared.begin_closing();
+        shared.listens.close();
         let mut heard = 0;
         let mut grace = shared.runtime.sleep(grace);
         std::future::poll_fn(|cx| match shared.poll_calm(&mut heard, cx) {

@@ -130,6 +130,15 @@ impl Cell {
         self.perform_elsewhere(shared, due);
     }
 
+    /// What a resource holds has changed: if the session follows it, its client is told, unless it may not see it any more.
+    pub(crate) fn updated(self: &Arc<Self>, shared: &Shared, uri: &str) {
+        // The handler is asked without the lock.
+        let subscriber = self.lock().machine.subscriber(uri).cloned();
+        let Some(caller) = subscriber else { return };
+        let view = shared.handler.view(&caller);
+        self.tell(shared, Input::Updated { uri, view: &view });
+    }
+
     /// The roster says that a deadline has come.
     pub(crate) fn tick(self: &Arc<Self>, shared: &Shared) {
         self.lock().armed = Time::MAX;
@@ -325,7 +334,8 @@ impl State {
                     due.closed = true;
                     due.wakers.extend(self.readers.iter_mut().filter_map(|slot| slot.waker.take()));
                 }
-                Output::Hibernate => {}
+                // No session asks for room to listen.
+                Output::Listen(_) | Output::Hibernate => {}
             }
         }
     }

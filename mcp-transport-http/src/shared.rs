@@ -6,11 +6,12 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use mcp_core::drive::{Handler, Watcher};
-use mcp_core::{Catalog, Change, Endpoint, Input, MachineId, Time};
+use mcp_core::{Catalog, Change, Endpoint, Input, Listeners, MachineId, Time};
 
 use crate::bell::Bell;
 use crate::builder::Config;
 use crate::clock::Clock;
+use crate::listens::Listens;
 use crate::log::Log;
 use crate::parked::ParkingLot;
 use crate::run::Seats;
@@ -24,6 +25,7 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     /// What was sent to them, if they are resumable.
     pub(crate) log: Option<Log>,
+    pub(crate) listens: Listens,
     pub(crate) parked: ParkingLot,
     pub(crate) seats: Arc<Seats>,
     clock: Clock,
@@ -40,6 +42,7 @@ impl Shared {
         let shared = Arc::new(Self {
             sessions: Sessions::new(handler.endpoint().limits().sessions),
             log: config.resumable.then(|| Log::new(handler.endpoint().policy())),
+            listens: Listens::new(Listeners::new(handler.endpoint().limits())),
             seats: Seats::new(handler.endpoint().limits()),
             clock: Clock::new(&*runtime),
             handler,
@@ -119,7 +122,13 @@ impl Shared {
 impl Watcher for Shared {
     // No lock is held where the handler's code runs, so none of those taken here can be held by whoever calls this.
     fn changed(&self, catalog: &Arc<Catalog>, what: Change) {
+        self.listens.changed(catalog, what);
         self.sessions.for_each(|cell| cell.tell(self, Input::Changed { catalog: Arc::clone(catalog), what }));
+    }
+
+    fn updated(&self, uri: &str) {
+        self.listens.updated(uri);
+        self.sessions.for_each(|cell| cell.updated(self, uri));
     }
 }
 

@@ -5,14 +5,18 @@
 //! once meets no timer and registers nowhere.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use mcp_core::drive::{Link, Uplink};
-use mcp_core::{CallId, Close, Input, Machine, MachineId, Note, Outcome, Output, Pull, Reply, StreamId, Ticket, Time};
+use mcp_core::{
+    CallId, Catalog, Change, Close, Input, Machine, MachineId, Note, Outcome, Output, Pull, Reply, StreamId, Ticket,
+    Time,
+};
 
 use crate::head::RequestHead;
+use crate::listens::{Listener, Seat};
 use crate::parked::Parked;
 use crate::run::{self, Run, Seats, Started};
 use crate::runtime::Task;
@@ -33,6 +37,8 @@ pub(crate) struct Solo<M: Machine + Send + 'static> {
     context: Arc<RequestHead>,
     /// Bytes that were pulled too early, for [`Source::whole`].
     kept: Vec<u8>,
+    /// Of one that listens.
+    seat: Option<Seat>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +89,7 @@ impl<M: Machine + Send + 'static> Solo<M> {
             phase: Phase::Quick,
             context,
             kept: Vec::new(),
+            seat: None,
         }
     }
 
@@ -106,6 +113,12 @@ impl<M: Machine + Send + 'static> Solo<M> {
                 Output::Open { stream, reply } if stream == self.stream => self.opened = Some(reply),
                 Output::Closed => state.closed = true,
                 Output::Event(event) => log(&event),
+                Output::Listen(claim) => {
+                    let listener: Weak<dyn Listener> = Arc::<Cell<M>>::downgrade(&self.cell);
+                    let seat = Seat::take(&self.cell.shared, self.cell.id, claim, listener);
+                    let seat = seat.map(|seat| self.seat = Some(seat));
+                    state.machine.handle(self.cell.shared.now(), Input::Listen(seat));
+                }
                 // Whoever steps pulls and looks at the deadline afterwards; there is no other stream, and nothing to
                 // wake.
                 Output::Resume(_) | Output::Open { .. } | Output::Ready(_) | Output::Hibernate => {}
@@ -153,7 +166,8 @@ impl<M: Machine + Send + 'static> Solo<M> {
     /// Waits for the machine's deadline. Returns whether it has come.
     fn wait(&mut self, cx: &mut Context<'_>) -> bool {
         let shared = &self.cell.shared;
-        if self.phase == Phase::Quick {
+        // One that listens is waited for by nobody who goes down: it is ended at once.
+        if self.phase == Phase::Quick && self.seat.is_none() {
             self.phase = Phase::Parked;
             let cell: Arc<dyn Parked> = Arc::<Cell<M>>::clone(&self.cell);
             shared.parked.insert(self.cell.id, &cell);
@@ -297,6 +311,24 @@ impl<M: Machine + Send + 'static> Uplink for Cell<M> {
 }
 
 impl<M: Machine + Send + 'static> Parked for Cell<M> {
+    fn close(&self) {
+        self.handle(Input::Close(Close::Shutdown));
+    }
+}
+
+impl<M: Machine + Send + 'static> Listener for Cell<M> {
+    fn changed(&self, catalog: &Arc<Catalog>, what: Change) {
+        self.handle(Input::Changed { catalog: Arc::clone(catalog), what });
+    }
+
+    fn updated(&self, uri: &str) {
+        // The handler is asked without the lock.
+        let subscriber = lock(&self.state).machine.subscriber(uri).cloned();
+        let Some(caller) = subscriber else { return };
+        let view = self.shared.handler.view(&caller);
+        self.handle(Input::Updated { uri, view: &view });
+    }
+
     fn close(&self) {
         self.handle(Input::Close(Close::Shutdown));
     }

@@ -107,7 +107,7 @@ impl<H: Handler, C: Clock> Connection<H, C> {
         self
     }
 
-    /// A handle for ending the connection from outside, and for telling it of a new catalogue.
+    /// A handle for ending the connection from outside, and for telling it of changes.
     #[must_use]
     pub fn control(&self) -> Control {
         self.shared.control()

@@ -134,8 +134,20 @@ where
         let state = self.shared.attend();
         let shutdown = state.shutdown;
         self.runner.settle(&self.shared, state, cx);
+        self.tell_updated(cx);
         if shutdown && !matches!(self.phase, Phase::Leaving { .. } | Phase::Closing { .. }) {
             self.leave(Ended::Shutdown, Close::Shutdown, cx);
+        }
+    }
+
+    /// Tells the client of resources that have changed, if it may still see them.
+    fn tell_updated(&mut self, cx: &mut Context<'_>) {
+        loop {
+            // On a line of its own: the lock is free again when the handler is asked.
+            let updated = self.shared.lock().take_updated();
+            let Some(uri) = updated else { return };
+            let view = self.runner.handler.view(&self.caller);
+            self.runner.handle(&self.shared, Input::Updated { uri: &uri, view: &view }, cx);
         }
     }
 

@@ -108,8 +108,9 @@ impl<H: Handler> Runner<H> {
                 }
                 Output::Ready(_) => self.ready = true,
                 Output::Closed => self.closed = true,
-                // A byte stream has no heads, and no session to put away.
-                Output::Expect(_) | Output::Resume(_) | Output::Open { .. } | Output::Hibernate => {}
+                // A byte stream has no heads, and no session to put away; how many may listen on it is the machine's affair.
+                Output::Expect(_) | Output::Resume(_) | Output::Open { .. } | Output::Listen(_) | Output::Hibernate => {
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! The lock is never held while foreign code runs: not while a handler is called, polled or dropped, not while a waker wakes.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
@@ -32,6 +33,14 @@ impl Control {
             hub.changed(&catalog, what);
         }
     }
+
+    /// What the resource of that URI holds has changed: a client that follows it, and may still see it, will be told (RES-7,
+    /// SUB-9). Needed as [`changed`](Control::changed) is.
+    pub fn updated(&self, uri: &str) {
+        if let Some(hub) = self.0.upgrade() {
+            hub.updated(uri);
+        }
+    }
 }
 
 /// What is shared by the driver, its calls, and its [`Control`]s.
@@ -48,6 +57,8 @@ pub(crate) struct State {
     pub(crate) running: Vec<CallId>,
     /// [`Control::shutdown`] was called.
     pub(crate) shutdown: bool,
+    /// Resources that have changed and that the client follows; the driver asks what it may see, and then says so.
+    updated: BTreeSet<Box<str>>,
     attention: Attention,
 }
 
@@ -70,7 +81,8 @@ trait Hub: Uplink + Watcher {
 impl<C: Clock> Shared<C> {
     pub(crate) fn new(pipe: impl FnOnce(mcp_core::Time) -> Pipe, clock: C) -> Arc<Self> {
         let pipe = pipe(clock.now());
-        let state = State { pipe, running: Vec::new(), shutdown: false, attention: Attention::Here };
+        let state =
+            State { pipe, running: Vec::new(), shutdown: false, updated: BTreeSet::new(), attention: Attention::Here };
         Arc::new(Self { clock, state: Mutex::new(state) })
     }
 
@@ -120,6 +132,11 @@ impl<C: Clock> Shared<C> {
 }
 
 impl State {
+    /// A resource that has changed, and that the client was not told of.
+    pub(crate) fn take_updated(&mut self) -> Option<Box<str>> {
+        self.updated.pop_first()
+    }
+
     /// Whether the call still runs; it does no longer when this is asked again.
     pub(crate) fn settle(&mut self, call: CallId) {
         // The call that ended is mostly the last that began.
@@ -154,6 +171,15 @@ impl<C: Clock> Watcher for Shared<C> {
     fn changed(&self, catalog: &Arc<Catalog>, what: Change) {
         let (now, catalog) = (self.clock.now(), Arc::clone(catalog));
         self.call(|state| state.pipe.handle(now, Input::Changed { catalog, what }));
+    }
+
+    fn updated(&self, uri: &str) {
+        // Only what is followed is kept, so the machine's limits bound it.
+        if self.lock().pipe.subscriber(uri).is_some() {
+            self.call(|state| {
+                state.updated.insert(uri.into());
+            });
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use super::Desk;
+use super::{Desk, Listens};
 use crate::calls::{Calls, Phase};
 use crate::endpoint::Endpoint;
 use crate::legacy::{self, Ready};
@@ -27,6 +27,8 @@ impl Desk {
             endpoint: _,
             clock: _,
             phase: _,
+            // Only a byte stream has them, and that does not sleep.
+            listens: _,
             calls,
             streams,
             timers,
@@ -67,6 +69,18 @@ impl Desk {
             return None;
         }
         let (phase, outputs) = (legacy::Phase::Ready(ready), Outputs::default());
-        Some(Self { endpoint, clock, phase, calls, streams, timers, outputs, can_ask: true, next_question, pinged })
+        Some(Self {
+            endpoint,
+            clock,
+            phase,
+            calls,
+            listens: Listens::default(),
+            streams,
+            timers,
+            outputs,
+            can_ask: true,
+            next_question,
+            pinged,
+        })
     }
 }

@@ -38,6 +38,11 @@ pub(crate) fn members(json: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
     serde_json::from_str::<Members<'_>>(json).ok().map(|members| members.0)
 }
 
+/// The items of the text of a JSON array, in order; `None` if it is anything else.
+pub(crate) fn items(json: &str) -> Option<Vec<&str>> {
+    serde_json::from_str::<Vec<&RawValue>>(json).ok().map(|items| items.into_iter().map(RawValue::get).collect())
+}
+
 /// Whether the text is that of a JSON object. `json` must be valid.
 pub(crate) fn is_object(json: &str) -> bool {
     json.trim_start().starts_with('{')

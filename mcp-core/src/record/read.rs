@@ -57,6 +57,13 @@ pub(super) fn record(line: &str) -> Read<Record> {
             let what = members.need("what", |place, raw| named(place, raw, &Change::ALL, change_name))?;
             members.end(What::Changed { generation, what })?
         }
+        "updated" => {
+            let mut members = Members::of("updated", raw)?;
+            let what = What::Updated { uri: members.need("uri", boxed)?, view: members.need("view", view)? };
+            members.end(what)?
+        }
+        "listen" => truth("listen", raw, What::Listen(Ok(())))?,
+        "refused" => What::Listen(Err(fault("refused", raw)?)),
         "tick" => truth("tick", raw, What::Tick)?,
         "close" => {
             let all = [Close::EndOfInput, Close::Peer, Close::Shutdown];

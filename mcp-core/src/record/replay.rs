@@ -106,6 +106,12 @@ impl<M: Machine> Player<'_, M> {
             What::Changed { generation, what } => {
                 Input::Changed { catalog: Arc::clone(self.catalog(index, *generation)?), what: *what }
             }
+            What::Updated { uri, view } => {
+                let view = self.view(index, view)?;
+                self.machine.handle(now, Input::Updated { uri, view: &view });
+                return Ok(());
+            }
+            What::Listen(seat) => Input::Listen(seat.clone()),
             What::Tick => Input::Tick,
             What::Close(why) => Input::Close(*why),
         };

@@ -67,6 +67,14 @@ fn what(object: &mut Object<'_>, what: &What) {
             object.string("what", change_name(*what));
             object.close();
         }
+        What::Updated { uri, view } => {
+            let mut object = Object::open(object.key("updated"));
+            object.string("uri", uri);
+            recorded_view(object.key("view"), view);
+            object.close();
+        }
+        What::Listen(Ok(())) => object.boolean("listen", true),
+        What::Listen(Err(refused)) => fault(object.key("refused"), refused),
         What::Tick => object.boolean("tick", true),
         What::Close(why) => object.string("close", close_name(*why)),
         What::Pull { stream, limit } => {

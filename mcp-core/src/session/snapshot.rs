@@ -6,11 +6,13 @@ use alloc::sync::Arc;
 use super::{Session, SessionKind};
 use crate::desk::Desk;
 use crate::endpoint::Endpoint;
-use crate::legacy::{Ready, Untold};
+use crate::legacy::Ready;
+use crate::listen::Lists;
 use crate::peer::{Era, Peer, Principal};
 use crate::policy::Clock;
 use crate::roster::SessionId;
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+use crate::subscriptions::Subscriptions;
 use crate::time::{Span, Time};
 
 impl Session {
@@ -58,7 +60,7 @@ impl Session {
 
     fn save(&self, id: SessionId, ready: &Ready, out: &mut Writer) {
         let Self { desk, kind: _, principal, active, drowsy, resumable } = self;
-        let Ready { peer, level, initialized, untold } = ready;
+        let Ready { peer, level, initialized, untold, subscriptions } = ready;
         out.raw(&id.bytes());
         out.option(principal.as_ref(), |out, principal| out.text(principal.as_str()));
         peer.save(out);
@@ -67,6 +69,7 @@ impl Session {
         out.byte((*drowsy).into());
         out.byte((*resumable).into());
         out.byte(untold.bits());
+        subscriptions.save(out);
         out.time(*active);
         out.number(desk.clock.now().since(*active).0);
         desk.save(out);
@@ -78,11 +81,12 @@ impl Session {
         let peer = Peer::load(from).filter(|peer| peer.revision.era() == Era::Legacy)?;
         let (level, initialized) = (from.level()?, from.flag()?);
         let (drowsy, resumable) = (from.flag()?, from.flag()?);
-        let untold = Untold::from_bits(from.byte()?)?;
+        let untold = Lists::from_bits(from.byte()?)?;
+        let subscriptions = Subscriptions::load(from, principal.as_ref())?;
         let active = from.time()?;
         let mut clock = Clock::new(active.after(Span(from.number()?)));
         clock.advance(now);
-        let ready = Ready { peer: Arc::new(peer), level, initialized, untold };
+        let ready = Ready { peer: Arc::new(peer), level, initialized, untold, subscriptions };
         let desk = Desk::load(from, endpoint, clock, ready, principal.as_ref())?;
         Some(Self { desk, kind, principal, active, drowsy, resumable })
     }

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use mcp_core::policy::Policy;
 use mcp_core::record::{self, Record, Recorder};
 use mcp_core::wire::{self, sse};
 use mcp_core::{
-    Call, CallId, Caller, Close, Event, EventId, EventLog, Form, Gate, Head, Input, Machine, Note, Outcome, Output,
-    Pull, Reply, Revision, SessionId, Span, StreamId, Ticket, Time, Timer, View,
+    Call, CallId, Caller, Catalog, Claim, Close, Event, EventId, EventLog, Fault, Form, Gate, Head, Input, Machine,
+    Note, Outcome, Output, Pull, Reply, Revision, SessionId, Span, StreamId, Ticket, Time, Timer, View,
 };
 use serde_json::Value;
 
@@ -38,6 +39,10 @@ pub struct Script<M> {
     pub hibernations: u32,
     /// What was sent, if the session is resumable.
     pub log: EventLog,
+    /// The room that it asked for, to listen.
+    pub claims: Vec<Claim>,
+    /// Why it does not get any; it does by default.
+    pub no_seat: Option<Fault>,
     limits: mcp_core::policy::Limits,
     heads: HashMap<StreamId, Reply>,
     bytes: BTreeMap<StreamId, Vec<u8>>,
@@ -127,6 +132,8 @@ impl<M: Machine> Script<M> {
             closed: false,
             hibernations: 0,
             log: EventLog::new(&Policy::default()),
+            claims: Vec::new(),
+            no_seat: None,
             limits: mcp_core::policy::Limits::default(),
             heads: HashMap::new(),
             bytes: BTreeMap::new(),
@@ -328,6 +335,11 @@ impl<M: Machine> Script<M> {
                     assert!(resumed, "a stream is opened once, and again where it is resumed");
                 }
                 Output::Ready(stream) => self.pull(stream),
+                Output::Listen(claim) => {
+                    self.claims.push(claim);
+                    let seat = self.no_seat.clone().map_or(Ok(()), Err);
+                    self.machine.handle(self.now, Input::Listen(seat));
+                }
                 Output::Hibernate => self.hibernations += 1,
                 Output::Event(event) => self.events.push(event),
                 Output::Closed => self.closed = true,
@@ -404,8 +416,11 @@ impl<M: Machine> Script<M> {
         }
         let asked = self.asked.get(&message["id"].to_string());
         let is_response = message.get("method").is_none();
+        let listens = !message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].is_null();
         let (answers, revision) = match asked.filter(|_| is_response) {
             Some((method, revision)) => (Some(method.as_str()), revision.as_str()),
+            // Only what a modern client listens to is tagged, also beside a legacy conversation.
+            None if listens => (None, Revision::MODERN.as_str()),
             None => (None, self.legacy.unwrap_or(Revision::MODERN).as_str()),
         };
         if revision == Revision::MODERN.as_str() {
@@ -423,13 +438,18 @@ impl<M: Machine + 'static> Script<Recorder<M>> {
     /// A client whose whole run is recorded, written as text, read again, and replayed when the test is over: on another
     /// machine from `fresh` it must give the same bytes (ARCHITECTURE, rule 5).
     pub fn replaying(fresh: impl Fn() -> M + 'static) -> Self {
+        Self::replaying_with(fresh, vec![fixture::catalog()])
+    }
+
+    /// The same, with other catalogues than the fixture's.
+    pub fn replaying_with(fresh: impl Fn() -> M + 'static, catalogs: Vec<Arc<Catalog>>) -> Self {
         let mut script = Self::new(Recorder::new(fresh()));
         let limits = script.limits.clone();
         script.verify = Some(Verify(Box::new(move |recorder, pulled| {
             let lines = recorder.records().iter().map(Record::to_json);
             let records: Vec<Record> =
                 lines.map(|line| Record::from_json(&line).expect("a record reads back")).collect();
-            let replayed = record::replay(&mut fresh(), &records, &[fixture::catalog()], &limits);
+            let replayed = record::replay(&mut fresh(), &records, &catalogs, &limits);
             assert_eq!(replayed.expect("a record replays").pulled, pulled, "rule 5: a replay gives the same bytes");
         })));
         script

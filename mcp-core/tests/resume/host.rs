@@ -186,7 +186,7 @@ impl Host {
                     reading.reply.get_or_insert(reply);
                 }
                 Output::Ready(stream) => self.pull(stream),
-                Output::Hibernate | Output::Event(_) => {}
+                Output::Listen(_) | Output::Hibernate | Output::Event(_) => {}
                 Output::Closed => self.closed = true,
             }
         }

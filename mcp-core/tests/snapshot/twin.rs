@@ -1,5 +1,5 @@
 //! The twin test: of two sessions with the same history one sleeps at every moment that it may, the other never. Whatever
-//! the history, they say the same and send the same bytes (HTTP-26, CANC-2, PROG-2, LIFE-5, LIFE-10 and whatever else counts over time).
+//! the history, they say the same and send the same bytes (HTTP-26, CANC-2, PROG-2, LIFE-5, LIFE-10, RES-7 and whatever else counts over time).
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -47,6 +47,7 @@ enum Step {
     Wait(u64),
     UntilDue,
     Changed(Change),
+    Updated(u8),
     /// Whether outputs are taken, and bytes pulled.
     Take(bool),
     Pull(bool),
@@ -61,6 +62,8 @@ enum Said {
     Ping(u8),
     List(u8),
     Level(u8),
+    Subscribe(u8),
+    Unsubscribe(u8),
     Call {
         id: u8,
         token: bool,
@@ -87,6 +90,8 @@ fn said() -> impl Strategy<Value = Said> {
         1 => any::<u8>().prop_map(Said::Ping),
         1 => any::<u8>().prop_map(Said::List),
         1 => any::<u8>().prop_map(Said::Level),
+        3 => any::<u8>().prop_map(Said::Subscribe),
+        1 => any::<u8>().prop_map(Said::Unsubscribe),
         8 => (any::<u8>(), any::<bool>()).prop_map(|(id, token)| Said::Call { id, token }),
         2 => any::<u8>().prop_map(Said::Extension),
         6 => (any::<u8>(), any::<u8>()).prop_map(|(id, what)| Said::Use { id, what }),
@@ -109,6 +114,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0..40_000_u64).prop_map(Step::Wait),
         3 => Just(Step::UntilDue),
         2 => (0..3_usize).prop_map(|what| Step::Changed(Change::ALL[what])),
+        3 => any::<u8>().prop_map(Step::Updated),
         1 => any::<bool>().prop_map(Step::Take),
         2 => any::<bool>().prop_map(Step::Pull),
         1 => any::<u8>().prop_map(Step::Close),
@@ -144,7 +150,7 @@ impl World {
         timing.call = self.call.then_some(Span::secs(40));
         timing.orphan = self.orphan.then_some(Span::secs(50));
         timing.keep_alive = Span::secs(if self.silent { 0 } else { 15 });
-        fixture::builder().policy(policy).build().unwrap()
+        fixture::builder().resources(true, true).policy(policy).build().unwrap()
     }
 
     fn capabilities(&self) -> Value {
@@ -306,6 +312,7 @@ impl Twin {
             }
             Step::Wait(_) | Step::UntilDue => self.input(now, Input::Tick),
             Step::Changed(what) => self.input(now, Input::Changed { catalog: fixture::catalog(), what: *what }),
+            Step::Updated(uri) => self.input(now, Input::Updated { uri: uri_of(*uri), view: &fixture::view() }),
             Step::Take(taking) => self.taking = *taking,
             Step::Pull(pulling) => self.pulling = *pulling,
             // A session that has ended says little more, so most histories go on.
@@ -339,6 +346,8 @@ impl Said {
                 let level = Level::ALL[usize::from(*n % 8)].as_str();
                 fixture::request(id(*n), "logging/setLevel", &json!({"level": level}))
             }
+            Self::Subscribe(n) => fixture::request(id(*n), "resources/subscribe", &json!({"uri": uri_of(*n)})),
+            Self::Unsubscribe(n) => fixture::request(id(*n), "resources/unsubscribe", &json!({"uri": uri_of(*n)})),
             Self::Call { id: n, token } => {
                 let meta = if *token { json!({"progressToken": id(*n), "x": n}) } else { json!({}) };
                 let params = json!({"name": "echo", "arguments": {"message": n.to_string()}, "_meta": meta});
@@ -380,6 +389,11 @@ impl Said {
             Self::Junk => json!({"jsonrpc": "2.0", "method": "notifications/whatever"}),
         }
     }
+}
+
+/// Few, so that some are subscribed to twice; the last is not there.
+fn uri_of(uri: u8) -> &'static str {
+    ["notes://today", "notes://logo.png", "none:"][usize::from(uri) % 3]
 }
 
 fn accept_of(accept: u8) -> &'static [u8] {

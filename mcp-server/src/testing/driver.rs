@@ -75,6 +75,8 @@ struct Parked {
 
 /// What a call's own end speaks to, from any thread. Never locked while foreign code runs.
 struct Shared {
+    handler: Arc<dyn Handler>,
+    caller: Caller,
     state: Mutex<State>,
     alarm: Arc<Alarm>,
 }
@@ -106,7 +108,8 @@ impl Driver {
         };
         let alarm = Arc::new(Alarm::default());
         let waker = Waker::from(Arc::clone(&alarm));
-        let shared = Arc::new(Shared { state: Mutex::new(state), alarm });
+        let (own, by) = (Arc::clone(&handler), caller.clone());
+        let shared = Arc::new(Shared { handler: own, caller: by, state: Mutex::new(state), alarm });
         let watcher = Arc::downgrade(&shared);
         handler.subscribe(watcher);
         let uplink = Arc::clone(&shared) as Arc<dyn Uplink>;
@@ -408,6 +411,18 @@ impl Watcher for Shared {
             let mut state = self.lock();
             let now = state.now;
             state.pipe.handle(now, Input::Changed { catalog: Arc::clone(catalog), what });
+            state.pull();
+        }
+        self.alarm.sound();
+    }
+
+    fn updated(&self, uri: &str) {
+        // The handler is asked without the lock.
+        let view = self.handler.view(&self.caller);
+        {
+            let mut state = self.lock();
+            let now = state.now;
+            state.pipe.handle(now, Input::Updated { uri, view: &view });
             state.pull();
         }
         self.alarm.sound();

@@ -128,6 +128,16 @@ impl Conversation {
         }
     }
 
+    /// What a resource holds has changed: if somebody here follows it, they are told, unless they may not see it any more.
+    pub(super) fn updated(&self, uri: &str) {
+        let Some(shared) = self.shared.upgrade() else { return };
+        // The handler is asked without the lock.
+        let subscriber = lock(&self.state).machine.subscriber(uri).cloned();
+        let Some(caller) = subscriber else { return };
+        let view = shared.handler.view(&caller);
+        self.handle(&shared, Input::Updated { uri, view: &view }, None);
+    }
+
     /// A deadline has come.
     pub(super) fn tick(&self, shared: &Shared) {
         let now = shared.now();
@@ -242,8 +252,9 @@ impl State {
                     works = true;
                 }
                 Output::Event(event) => log(&event),
-                // A byte stream has no heads, nothing to resume, and no session to put away.
-                Output::Expect(_) | Output::Open { .. } | Output::Resume(_) | Output::Hibernate => {}
+                // A byte stream has no heads, nothing to resume, and no session to put away; it counts its own listeners.
+                Output::Expect(_) | Output::Open { .. } | Output::Resume(_) | Output::Listen(_) | Output::Hibernate => {
+                }
             }
         }
         self.waiting.set(self.machine.unsent());

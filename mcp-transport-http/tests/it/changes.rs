@@ -155,7 +155,7 @@ async fn modern_calls_swap_it_too_and_are_told_nothing_themselves_tool_16() {
     }
     let (_, service) = serve();
     let got = send(&service, modern("server/discover", json!({}))).await.json();
-    assert_eq!(got["result"]["capabilities"]["tools"], json!({}), "nothing is promised that cannot be kept");
+    assert_eq!(got["result"]["capabilities"]["tools"], json!({"listChanged": true}), "to those who listen");
     let got = send(&service, legacy(None, &initialize("2025-11-25"))).await.json();
     assert_eq!(got["result"]["capabilities"]["tools"], json!({"listChanged": true}));
 }

@@ -8,6 +8,7 @@ mod heads;
 mod http_sse;
 #[cfg(feature = "sse")]
 mod http_sse_limits;
+mod listening;
 mod logs;
 mod modern;
 mod races;
