@@ -113,7 +113,7 @@ impl Tool {
         self
     }
 
-    /// With public `_meta`: JSON text of an object, keys by [`meta_key`]. An empty object is not sent.
+    /// With public `_meta`: JSON text of an object, keys by [`meta_key`](super::meta_key). An empty object is not sent.
     #[must_use]
     pub fn with_meta(mut self, meta: &str) -> Self {
         self.meta = Some(meta.into());
