@@ -26,7 +26,7 @@ use crate::facts::{Parts, Workshop};
 use crate::into_icon::IntoIcon;
 use crate::param::Param;
 use crate::schema;
-use crate::ui::{Page, Visibility};
+use crate::ui::Page;
 
 /// A tool to be registered with [`Server::tool`](crate::Server::tool): a name, what clients see, and code.
 ///
@@ -71,7 +71,7 @@ pub struct Tool {
     /// Why there is nothing of it: its definition cannot be read.
     unreadable: Option<Box<str>>,
     /// The page that shows its results.
-    page: Option<Page>,
+    pub(crate) page: Option<Page>,
 }
 
 /// The code, what it cannot do without, and the schemas that its types imply.
@@ -167,35 +167,6 @@ impl Tool {
     /// [tags](Tool::tag).
     pub fn meta(mut self, meta: Value) -> Self {
         self.meta = Some(meta);
-        self
-    }
-
-    /// The page that shows its results to people, a `ui://` [resource](crate::Resource::app) of the same server: MCP Apps
-    /// (APP-3).
-    ///
-    /// The server must have it, and a tool still has to say in its content what a client without pages needs (APP-5).
-    pub fn ui(mut self, uri: impl AsRef<str>) -> Self {
-        self.page.get_or_insert_default().uri = Some(uri.as_ref().into());
-        self
-    }
-
-    /// Who calls it, if it belongs to a page: the model and the page by default (APP-3).
-    ///
-    /// ```
-    /// use mcp_server::{Resource, Server, Tool, Visibility};
-    ///
-    /// // Only the page has a button for it, and no model sees it.
-    /// let refresh = Tool::new("refresh")
-    ///     .description("Draws the chart anew.")
-    ///     .ui("ui://chart/chart.html")
-    ///     .visibility([Visibility::App])
-    ///     .run(|| "done");
-    /// let page = Resource::app("ui://chart/chart.html").text("<!doctype html>");
-    /// Server::new("my-app", "1.0.0").tool(refresh).resource(page).build()?;
-    /// # Ok::<(), mcp_server::BuildError>(())
-    /// ```
-    pub fn visibility(mut self, visibility: impl IntoIterator<Item = Visibility>) -> Self {
-        self.page.get_or_insert_default().visibility = visibility.into_iter().collect();
         self
     }
 

@@ -5,6 +5,7 @@ mod app;
 use serde_json::{Map, Value, json};
 
 pub use self::app::{IntoApp, UiApp};
+use crate::tool::Tool;
 
 /// The id of the extension.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/ui";
@@ -27,6 +28,37 @@ impl Visibility {
             Self::Model => "model",
             Self::App => "app",
         }
+    }
+}
+
+impl Tool {
+    /// The page that shows its results to people, a `ui://` [resource](crate::Resource::app) of the same server: MCP Apps
+    /// (APP-3).
+    ///
+    /// The server must have it, and a tool still has to say in its content what a client without pages needs (APP-5).
+    pub fn ui(mut self, uri: impl AsRef<str>) -> Self {
+        self.page.get_or_insert_default().uri = Some(uri.as_ref().into());
+        self
+    }
+
+    /// Who calls it, if it belongs to a page: the model and the page by default (APP-3).
+    ///
+    /// ```
+    /// use mcp_server::{Resource, Server, Tool, Visibility};
+    ///
+    /// // Only the page has a button for it, and no model sees it.
+    /// let refresh = Tool::new("refresh")
+    ///     .description("Draws the chart anew.")
+    ///     .ui("ui://chart/chart.html")
+    ///     .visibility([Visibility::App])
+    ///     .run(|| "done");
+    /// let page = Resource::app("ui://chart/chart.html").text("<!doctype html>");
+    /// Server::new("my-app", "1.0.0").tool(refresh).resource(page).build()?;
+    /// # Ok::<(), mcp_server::BuildError>(())
+    /// ```
+    pub fn visibility(mut self, visibility: impl IntoIterator<Item = Visibility>) -> Self {
+        self.page.get_or_insert_default().visibility = visibility.into_iter().collect();
+        self
     }
 }
 

@@ -330,6 +330,7 @@ mod typed {
     }
 
     #[derive(Debug, Arguments)]
+    #[allow(dead_code, reason = "they are read by `Debug`")]
     struct Typed {
         /// The code
         code: String,

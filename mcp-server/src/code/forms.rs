@@ -1,6 +1,7 @@
 //! Every way to write code: which parameters it has, and whether it answers at once or as a future.
 
 use std::future::Future;
+#[cfg(feature = "tokio")]
 use std::sync::Arc;
 
 use serde_json::Value;
