@@ -383,6 +383,17 @@ fn needs_text(answer: &ToolAnswer, json: &str, sent: bool) -> bool {
     answer.content.is_empty() || (!sent && !answer.is_error && !answer.content.iter().any(said))
 }
 
+/// The text of an object with these members.
+pub(crate) fn object<'a>(members: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
+    let mut out = alloc::vec![b'{'];
+    for (name, value) in members {
+        comma(&mut out, 1);
+        member(&mut out, name, value);
+    }
+    out.push(b'}');
+    out
+}
+
 fn member(out: &mut Vec<u8>, name: &str, value: &str) {
     write::string(out, name);
     out.push(b':');

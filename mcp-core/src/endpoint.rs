@@ -111,6 +111,8 @@ pub struct EndpointBuilder {
     caching: Caching,
     logging: bool,
     extensions: Vec<ExtensionDecl>,
+    /// Names and settings.
+    experimental: Vec<(Box<str>, Box<str>)>,
     seal: Option<Arc<dyn Seal>>,
 }
 
@@ -180,6 +182,13 @@ impl EndpointBuilder {
     #[must_use]
     pub fn extension(mut self, extension: ExtensionDecl) -> Self {
         self.extensions.push(extension);
+        self
+    }
+
+    /// Declares one more `experimental` capability, with settings: JSON text of an object (21.4). The core does nothing for it.
+    #[must_use]
+    pub fn experimental(mut self, name: &str, settings: &str) -> Self {
+        self.experimental.push((name.into(), settings.into()));
         self
     }
 
@@ -260,6 +269,15 @@ impl EndpointBuilder {
         if self.served.is_empty() {
             defects.push(Defect::new("server", "VER-2", "no protocol revision is served: name at least one"));
         }
+        for (index, (name, settings)) in self.experimental.iter().enumerate() {
+            let mut defect = |why: &str| defects.push(Defect::new(&reflect(name), "EXT-4", why));
+            if json::members(settings).is_none() {
+                defect("the settings must be the text of a JSON object; `{}` for none");
+            }
+            if self.experimental[..index].iter().any(|(other, _)| other == name) {
+                defect("declared twice: declare it once");
+            }
+        }
         for (index, extension) in self.extensions.iter().enumerate() {
             let before = &self.extensions[..index];
             extension.check(before, &mut defects);
@@ -317,6 +335,10 @@ impl EndpointBuilder {
                 object.boolean("subscribe", true);
             }
             object.close();
+        }
+        if !self.experimental.is_empty() {
+            let members = self.experimental.iter().map(|(name, settings)| (&**name, &**settings));
+            object.key("experimental").extend_from_slice(&encode::object(members));
         }
         let mut extensions = self.extensions.iter().filter(|extension| extension.is_declared(revision)).peekable();
         if extensions.peek().is_some() {
@@ -386,6 +408,7 @@ impl Endpoint {
             caching: Caching::NONE,
             logging: false,
             extensions: Vec::new(),
+            experimental: Vec::new(),
             seal: None,
         }
     }

@@ -19,7 +19,7 @@ use mcp_core::{Call, Outcome};
 use pin_project_lite::pin_project;
 use serde_json::{Map, Value};
 
-pub use self::forms::{CompleteFn, PromptFn, ResourceFn, TemplateFn};
+pub use self::forms::{CompleteFn, ExtensionFn, PromptFn, ResourceFn, TemplateFn};
 pub(crate) use self::subject::JSON;
 use self::subject::Subject;
 use crate::arguments::{self, Arguments, Given};
@@ -165,6 +165,8 @@ pub(crate) enum Work {
         rules: Option<Rules>,
     },
     Completion,
+    /// Of an extension.
+    Method,
 }
 
 impl Entry {
@@ -187,6 +189,7 @@ impl Entry {
             Work::Resource { .. } => "resource",
             Work::Prompt { .. } => "prompt",
             Work::Completion => "completion",
+            Work::Method => "method",
         }
     }
 

@@ -178,7 +178,7 @@ impl Ctx {
         &self.entry.name
     }
 
-    /// The name of the tool or prompt, the URI of the resource, or the template, as it was registered.
+    /// The name of the tool or prompt, the URI of the resource, the template, or the method of an extension, as it was registered.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.entry.name

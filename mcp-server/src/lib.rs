@@ -87,6 +87,11 @@
 //! [`IntoAnswer`] lists it: text, numbers, [`Content`], and [`Json`] for a structured result. [`CallError`] tells what a model may read
 //! of an error, and what stays in the log.
 //!
+//! # Extensions of the protocol
+//!
+//! [`Extension`] declares one by id and settings, and gives code to its methods; it is active for clients that declare it too.
+//! [`Ctx::trace`] has the trace context of a request, [`Ctx::meta`] all of its `_meta`.
+//!
 //! # Serving, and testing
 //!
 //! [`Server`] collects and checks; everything that is wrong is said by [`Server::build`], at once. [`App`] serves over HTTP and stdio, is
@@ -111,6 +116,7 @@ mod complete;
 mod contents;
 mod ctx;
 mod error;
+mod extension;
 mod extract;
 mod facts;
 #[cfg(feature = "http")]
@@ -140,11 +146,12 @@ pub use answer::{IntoAnswer, Json, Structured};
 pub use arguments::{Args, Arguments};
 pub use call_error::{CallError, IntoCallError};
 pub use cancel::Cancelled;
-pub use code::{CompleteFn, PromptFn, ResourceFn, TemplateFn, ToolFn};
+pub use code::{CompleteFn, ExtensionFn, PromptFn, ResourceFn, TemplateFn, ToolFn};
 pub use complete::{Completing, IntoCompletion, Typed};
 pub use contents::IntoContents;
 pub use ctx::Ctx;
 pub use error::{BuildError, Error, Result};
+pub use extension::{Extension, IntoMembers, Params};
 pub use extract::{Amount, Extract, Log, Needs, Progress, State};
 pub use into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 pub use into_icon::IntoIcon;

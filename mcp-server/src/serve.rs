@@ -16,6 +16,7 @@ use mcp_core::{Call, Caller, Change, Endpoint, Kind, Outcome};
 pub use self::edit::Edit;
 pub(crate) use self::table::Table;
 use crate::error::BuildError;
+use crate::extension::Methods;
 use crate::extract::States;
 #[cfg(feature = "http")]
 use crate::http::Http;
@@ -45,6 +46,8 @@ struct Inner {
     /// Whether arguments are coerced, where no tool says otherwise.
     coerce: bool,
     offers: Offers,
+    /// What runs the methods of extensions. Settled when the server is built (EXT-2).
+    methods: Methods,
     table: ArcSwap<Table>,
     turns: Turns,
     watchers: Mutex<Watchers>,
@@ -77,6 +80,7 @@ impl App {
         states: Arc<States>,
         coerce: bool,
         offers: Offers,
+        methods: Methods,
         table: Table,
         #[cfg(feature = "http")] http: Http,
     ) -> Self {
@@ -85,6 +89,7 @@ impl App {
             states,
             coerce,
             offers,
+            methods,
             table: ArcSwap::from_pointee(table),
             turns: Turns::default(),
             watchers: Mutex::new(Watchers::new()),
@@ -317,7 +322,10 @@ impl Handler for App {
     }
 
     fn call(&self, call: Call, link: Link) -> Running {
-        let entry = self.0.table.load().entry(&call.kind);
+        let entry = match &call.kind {
+            Kind::Extension { method, .. } => self.0.methods.get(method).cloned(),
+            kind => self.0.table.load().entry(kind),
+        };
         match entry {
             Some(entry) => entry.call(call, link),
             None => Running::Done(Outcome::Fail(gone(&call.kind))),
@@ -336,7 +344,7 @@ fn gone(kind: &Kind) -> Fault {
         Kind::Resource { uri, .. } => Fault::resource_not_found(uri),
         Kind::Prompt { name, .. } => Fault::invalid_params(format!("Unknown prompt: {}", reflect(name))),
         Kind::Complete { argument, .. } => Fault::invalid_params(format!("Unknown argument: {}", reflect(argument))),
-        // No extension is declared.
+        // No such extension is declared.
         _ => Fault::internal("Internal error: the server cannot run this"),
     }
 }

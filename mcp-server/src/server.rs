@@ -6,10 +6,16 @@ use std::sync::Arc;
 use mcp_core::answer::{Icon, Implementation};
 use mcp_core::catalog::Defect;
 use mcp_core::policy::{Policy, Seal};
+<<<<<<< HEAD
 use mcp_core::{Endpoint, ExtensionDecl, Revision};
+=======
+use mcp_core::{Endpoint, Revision};
+use serde_json::Value;
+>>>>>>> h-uri
 
 use crate::ask::{self, UsedStates};
 use crate::error::BuildError;
+use crate::extension::{Extension, Methods};
 use crate::extract::States;
 use crate::facts::Facts;
 #[cfg(feature = "http")]
@@ -46,6 +52,8 @@ pub struct Server {
     used: Option<Arc<dyn UsedStates>>,
     entries: Edit,
     offers: Offers,
+    extensions: Vec<Extension>,
+    experimental: Vec<(Box<str>, Value)>,
     states: States,
     /// Types of which more than one state was given.
     twice: Vec<&'static str>,
@@ -68,6 +76,8 @@ impl Server {
             used: None,
             entries: Edit::new(),
             offers: Offers::default(),
+            extensions: Vec::new(),
+            experimental: Vec::new(),
             states: States::default(),
             twice: Vec::new(),
             #[cfg(feature = "http")]
@@ -234,6 +244,20 @@ impl Server {
         self
     }
 
+    /// Declares one more extension of the protocol, with its methods. None is declared by default (EXT-3).
+    pub fn extension(mut self, extension: Extension) -> Self {
+        self.logging |= extension.wants_logging();
+        self.extensions.push(extension);
+        self
+    }
+
+    /// Declares a capability under `experimental`, with its settings: a JSON object. Nothing is done for it, and unlike an
+    /// [extension](Server::extension) it is told to clients of every revision (EXT-4).
+    pub fn experimental(mut self, name: impl AsRef<str>, settings: Value) -> Self {
+        self.experimental.push((name.as_ref().into(), settings));
+        self
+    }
+
     fn listen_to(&mut self, facts: &Facts) {
         self.logging |= facts.wants_logging();
     }
@@ -291,7 +315,14 @@ impl Server {
         if offers.completions {
             endpoint = endpoint.completions();
         }
+        for (name, settings) in &self.experimental {
+            endpoint = endpoint.experimental(name, &settings.to_string());
+        }
         let states = Arc::new(states);
+        let mut methods = Methods::new();
+        for extension in self.extensions {
+            endpoint = endpoint.extension(extension.split(&states, &mut methods, &mut defects));
+        }
         let table = self.entries.build(&states, self.coerce, offers).map_err(|found| defects.extend(found));
         let endpoint = endpoint.build().map_err(|found| defects.extend(found));
         #[cfg(feature = "http")]
@@ -302,6 +333,7 @@ impl Server {
                 states,
                 self.coerce,
                 offers,
+                methods,
                 table,
                 #[cfg(feature = "http")]
                 self.http,

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::json::members;
-use super::{comma, member};
+use super::object;
 use crate::answer::{Answer, Block, Content, Embedded};
 use crate::catalog::meta_key;
 use crate::endpoint::Endpoint;
@@ -122,15 +122,4 @@ impl Sieve<'_> {
         };
         allowed && trace::may_be_sent(key, value)
     }
-}
-
-/// The text of an object with these members.
-fn object<'a>(members: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
-    let mut out = alloc::vec![b'{'];
-    for (name, value) in members {
-        comma(&mut out, 1);
-        member(&mut out, name, value);
-    }
-    out.push(b'}');
-    out
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::subject::{OfCompletion, OfPrompt, OfResource, OfTool, Subject as _};
+use super::subject::{OfCompletion, OfExtension, OfPrompt, OfResource, OfTool, Subject as _};
 use super::{Bare, Code, Full, Later, Place, Plain, ToolFn};
 use crate::answer::IntoAnswer;
 use crate::arguments::Arguments;
 use crate::cancel::AtEnd;
 use crate::complete::{self, IntoCompletion, Typed};
 use crate::contents::IntoContents;
+use crate::extension::{self, IntoMembers, Params};
 use crate::extract::{Extract, Needs};
 use crate::messages::IntoMessages;
 use crate::schema;
@@ -95,6 +96,26 @@ pub trait PromptFn<M>: Send + Sync + 'static {
     note = "it returns a `Vec` of texts, a `Completion`, or a `Result` of these"
 )]
 pub trait CompleteFn<M>: Send + Sync + 'static {
+    #[doc(hidden)]
+    fn needs(needs: &mut Needs);
+
+    #[doc(hidden)]
+    fn into_code(self, place: Place) -> Code;
+}
+
+/// The code of a method of an [`Extension`](crate::Extension): a closure or function that takes up to eight [extractors](Extract),
+/// then at most one value with all its [`params`](Params), and returns what [`IntoMembers`] knows, at once or as a future.
+///
+/// `M` says which of these it is, and is always inferred.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the code of an extension's method",
+    label = "takes or returns something that such a method cannot",
+    note = "it takes extractors by value (`Ctx`, `State<T>`, `Caller`, `Progress`, `Log`, `Cancelled`, at most eight), then its `params`, last; name the types, as in `|spin: Spin|`",
+    note = "the `params` are a type that owns its data and derives `serde::Deserialize`",
+    note = "it returns `Json(value)`, a `Value`, `()`, or a `Result` of these",
+    note = "the error in a `Result` is a text, which the client reads, or `CallError`, into which `?` turns any other and hides it"
+)]
+pub trait ExtensionFn<M>: Send + Sync + 'static {
     #[doc(hidden)]
     fn needs(needs: &mut Needs);
 
@@ -212,6 +233,9 @@ macro_rules! form {
     (@last typed $subject:ident $ctx:ident, $given:ident, $entry:ident, $last:ident) => {
         $entry.or_end::<$subject, _>(&$ctx, complete::typed::<$last>(&$ctx))
     };
+    (@last params $subject:ident $ctx:ident, $given:ident, $entry:ident, $last:ident) => {
+        $entry.or_end::<$subject, _>(&$ctx, extension::params::<$last>(&$ctx))
+    };
 }
 
 macro_rules! forms {
@@ -225,6 +249,8 @@ macro_rules! forms {
         form!(arguments PromptFn OfPrompt IntoMessages::into_messages FromTexts; Full, [$($extractor)*], [A]);
         form!(typed CompleteFn OfCompletion IntoCompletion::into_completion Typed; Bare, [$($extractor)*], []);
         form!(typed CompleteFn OfCompletion IntoCompletion::into_completion Typed; Full, [$($extractor)*], [A]);
+        form!(params ExtensionFn OfExtension IntoMembers::into_members Params; Bare, [$($extractor)*], []);
+        form!(params ExtensionFn OfExtension IntoMembers::into_members Params; Full, [$($extractor)*], [A]);
     )*};
 }
 

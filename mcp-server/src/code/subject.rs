@@ -1,5 +1,6 @@
 //! What code is for: how what it returns becomes the end of a call.
 
+use bytes::Bytes;
 use mcp_core::answer::{Answer, Completion, PromptAnswer, ResourceAnswer, ToolAnswer};
 use mcp_core::fault::{Fault, reflect};
 use mcp_core::{Kind, Outcome};
@@ -33,6 +34,10 @@ pub(crate) struct OfResource;
 /// A prompt.
 #[derive(Debug)]
 pub(crate) struct OfPrompt;
+
+/// A method of an extension.
+#[derive(Debug)]
+pub(crate) struct OfExtension;
 
 /// Proposals for an argument or a variable.
 #[derive(Debug)]
@@ -122,6 +127,27 @@ impl Subject for OfPrompt {
                 Outcome::Complete(Answer::Prompt(answer))
             }
             Err(error) => error.fail(&entry.name, entry.noun(), missing),
+        }
+    }
+}
+
+impl Subject for OfExtension {
+    type Answer = Bytes;
+    type Memo = ();
+
+    fn memo(_: &Ctx) {}
+
+    fn settle(entry: &Entry, (): &(), result: Result<Bytes, CallError>) -> Outcome {
+        match result {
+            Ok(members) => Outcome::Complete(Answer::Extension(members)),
+            Err(error) => match error.fail(&entry.name, entry.noun(), || Fault::invalid_params("Not found")) {
+                // MRTR-1 names the methods that may.
+                Outcome::Ask { .. } => {
+                    tracing::error!(entry = &*entry.name, "a method of an extension cannot ask the client");
+                    Outcome::Fail(Fault::internal("Internal error: the method failed"))
+                }
+                outcome => outcome,
+            },
         }
     }
 }
