@@ -6,12 +6,8 @@ use std::sync::Arc;
 use mcp_core::answer::{Icon, Implementation};
 use mcp_core::catalog::Defect;
 use mcp_core::policy::{Policy, Seal};
-<<<<<<< HEAD
 use mcp_core::{Endpoint, ExtensionDecl, Revision};
-=======
-use mcp_core::{Endpoint, Revision};
 use serde_json::Value;
->>>>>>> h-uri
 
 use crate::ask::{self, UsedStates};
 use crate::error::BuildError;

@@ -20,7 +20,7 @@ fn judge(schema: &Value, sent: &Value) -> Judged {
 /// Each violation as it is told.
 fn told(judged: Judged) -> Vec<String> {
     match judged {
-        Judged::Broken(found) => report("t", &found).lines().skip(1).map(|line| line[2..].to_owned()).collect(),
+        Judged::Broken(found) => report("tool", "t", &found).lines().skip(1).map(|line| line[2..].to_owned()).collect(),
         fits => panic!("it fits: {fits:?}"),
     }
 }
