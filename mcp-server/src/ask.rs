@@ -35,6 +35,11 @@ pub use self::used::{Claim, RecentStates, UsedStates};
 
 /// A question to the client: made by [`elicit`], [`elicit_as`], [`elicit_url`], [`sample`] or [`roots`], and asked with
 /// [`Ctx::ask`](crate::Ctx::ask).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no question to a client",
+    label = "neither a form, a page, a sample nor a question for roots",
+    note = "make one with `elicit`, `elicit_as`, `elicit_url`, `sample` or `roots` of `mcp_server::ask`"
+)]
 pub trait Ask: sealed::Sealed + fmt::Debug {
     /// What the client answers.
     type Answer;

@@ -19,6 +19,10 @@ const WRONG: u8 = 2;
 const MISSING: u8 = 3;
 
 /// Questions that are asked at once: see [`Ctx::ask_all`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no tuple of questions with their keys",
+    note = "as in `ctx.ask_all(((\"name\", elicit(\"Who?\")), (\"roots\", roots())))?`: at most six, or a `Vec` of them"
+)]
 pub trait Questions: sealed::Sealed {
     /// What is answered: as many, in the same order.
     type Answers;
