@@ -14,7 +14,8 @@
 //! It is bounded in bytes for each session and in all; the oldest events go first. Then no event before the one that is gone
 //! can be resumed after: there is never a gap. A finished stream is dropped after a while, all of it.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -25,7 +26,7 @@ use crate::roster::{SessionId, id_hash};
 use crate::time::{Span, Time};
 
 /// What an event costs beside its own bytes: its entries here, and its allocation. It bounds the number of small events.
-const OVERHEAD: usize = 128;
+const OVERHEAD: usize = 256;
 
 /// The events of many sessions, in memory.
 ///
@@ -48,32 +49,29 @@ const OVERHEAD: usize = 128;
 /// ```
 #[derive(Debug)]
 pub struct EventLog {
-    sessions: HashMap<SessionId, Tracks, id_hash::State>,
+    /// Flat tables: most sessions have one stream with nothing to replay, which must cost little.
+    streams: BTreeMap<(SessionId, StreamId), Track>,
+    events: BTreeMap<(SessionId, EventId), Logged>,
     /// Every event, oldest first.
-    order: BTreeMap<u64, (SessionId, StreamId)>,
+    order: BTreeMap<u64, (SessionId, EventId)>,
+    /// Every event of each session, oldest first.
+    order_of_session: BTreeMap<(SessionId, u64), EventId>,
     /// The streams that have ended, and when.
     ended: BTreeSet<(Time, SessionId, StreamId)>,
+    /// The bytes of each session that has events.
+    sessions: HashMap<SessionId, usize, id_hash::State>,
     /// The next place in the order.
     next: u64,
     bytes: usize,
     most: usize,
-    most_per_session: usize,
+    most_of_session: usize,
     keep: Span,
 }
 
-/// The streams of one session.
-#[derive(Debug, Default)]
-struct Tracks {
-    streams: BTreeMap<StreamId, Track>,
-    bytes: usize,
-}
-
-/// One stream.
-#[derive(Debug, Default)]
+/// What is known of one stream. Its events after `before` and up to `last` are here.
+#[derive(Clone, Copy, Debug, Default)]
 struct Track {
-    /// Those that are still there: the last of the stream, without a gap.
-    events: VecDeque<Logged>,
-    /// The number of the last event that was appended.
+    before: u64,
     last: u64,
     ended: Option<Time>,
 }
@@ -97,47 +95,57 @@ impl EventLog {
     pub fn new(policy: &Policy) -> Self {
         let Limits { log, log_of_session, .. } = policy.limits;
         Self {
-            sessions: HashMap::with_hasher(id_hash::State),
+            streams: BTreeMap::new(),
+            events: BTreeMap::new(),
             order: BTreeMap::new(),
+            order_of_session: BTreeMap::new(),
             ended: BTreeSet::new(),
+            sessions: HashMap::with_hasher(id_hash::State),
             next: 0,
             bytes: 0,
             most: log,
-            most_per_session: log_of_session,
+            most_of_session: log_of_session,
             keep: policy.timing.resume,
         }
     }
 
     /// Keeps a copy of one event, as it was pulled with a limit of 0. Returns its id; `None` if it has none and is not kept, as a
-    /// comment.
+    /// comment. Of the first event of a stream only the number is kept, since nobody can come back after an earlier one.
     pub fn append(&mut self, session: SessionId, framed: &[u8]) -> Option<EventId> {
         let id = EventId::of_event(framed)?;
-        let tracks = self.sessions.entry(session).or_default();
-        let track = tracks.streams.entry(id.stream).or_default();
+        let track = self.streams.entry((session, id.stream)).or_default();
         if track.ended.is_some() || id.number <= track.last {
             // Not as a machine numbers its events: nothing that is there may come to mean something else.
             return Some(id);
         }
-        if id.number != track.last + 1 {
-            // Something was sent that is not here. What came before it cannot be resumed from.
-            tracks.bytes -= forget_events(track, &mut self.order, &mut self.bytes);
+        let follows = id.number == track.last + 1;
+        track.last = id.number;
+        if id.number == 1 {
+            track.before = 1;
+            return Some(id);
+        }
+        if !follows {
+            // Something was sent that is not here: nothing before it can be resumed after.
+            track.before = id.number - 1;
+            self.drop_events(session, id.stream);
         }
         let logged = Logged { place: self.next, framed: Bytes::copy_from_slice(framed) };
         self.next += 1;
-        self.order.insert(logged.place, (session, id.stream));
-        tracks.bytes += logged.cost();
         self.bytes += logged.cost();
-        track.last = id.number;
-        track.events.push_back(logged);
+        *self.sessions.entry(session).or_default() += logged.cost();
+        self.order.insert(logged.place, (session, id));
+        self.order_of_session.insert((session, logged.place), id);
+        self.events.insert((session, id), logged);
         self.make_room(session);
         Some(id)
     }
 
     /// The stream has ended: what it sent is kept for [`Timing::resume`](crate::policy::Timing::resume) more.
     pub fn end(&mut self, session: SessionId, stream: StreamId, now: Time) {
-        let Some(tracks) = self.sessions.get_mut(&session) else { return };
-        match tracks.streams.get_mut(&stream) {
-            Some(track) if track.events.is_empty() => self.drop_stream(session, stream),
+        match self.streams.get_mut(&(session, stream)) {
+            Some(track) if track.before == track.last => {
+                self.streams.remove(&(session, stream));
+            }
             Some(track) if track.ended.is_none() => {
                 track.ended = Some(now);
                 self.ended.insert((now, session, stream));
@@ -146,33 +154,28 @@ impl EventLog {
         }
     }
 
-    /// Whether everything that its stream sent after that event is here, or the stream goes on. False for an event that was
-    /// never sent, whose successor is gone, or that its stream has ended with.
+    /// Whether everything that its stream sent after that event is here, and the stream goes on or has sent something after it.
+    /// False for an event that was never sent, whose successor is gone, or that its stream has ended with.
     #[must_use]
     pub fn can_resume(&self, session: SessionId, event: EventId) -> bool {
-        let Some(track) = self.track(session, event.stream) else { return false };
-        let last = if track.ended.is_some() { track.last.saturating_sub(1) } else { track.last };
-        event.number > 0 && event.number >= track.before_first() && event.number <= last
+        self.streams.get(&(session, event.stream)).is_some_and(|track| {
+            let within = track.before..=track.last;
+            event.number > 0 && within.contains(&event.number) && (track.ended.is_none() || event.number < track.last)
+        })
     }
 
     /// The next event of the same stream, framed. `None` if that was the last so far, or what came after it is gone.
     #[must_use]
     pub fn after(&self, session: SessionId, event: EventId) -> Option<(EventId, Bytes)> {
-        let track = self.track(session, event.stream)?;
-        let index = event.number.checked_sub(track.before_first())?;
-        let logged = track.events.get(usize::try_from(index).ok()?)?;
-        Some((EventId { stream: event.stream, number: event.number + 1 }, logged.framed.clone()))
+        let next = EventId { stream: event.stream, number: event.number.checked_add(1)? };
+        self.events.get(&(session, next)).map(|logged| (next, logged.framed.clone()))
     }
 
     /// Forgets a session that has ended.
     pub fn forget(&mut self, session: SessionId) {
-        let Some(tracks) = self.sessions.remove(&session) else { return };
-        for (stream, mut track) in tracks.streams {
-            forget_events(&mut track, &mut self.order, &mut self.bytes);
-            if let Some(at) = track.ended {
-                self.ended.remove(&(at, session, stream));
-            }
-        }
+        let all = (session, StreamId(0))..=(session, StreamId(u64::MAX));
+        let streams: Vec<StreamId> = self.streams.range(all).map(|((_, stream), _)| *stream).collect();
+        streams.into_iter().for_each(|stream| self.drop_stream(session, stream));
     }
 
     /// Drops the streams that ended too long ago.
@@ -190,70 +193,60 @@ impl EventLog {
         self.ended.first().map(|(at, ..)| at.after(self.keep))
     }
 
-    /// Bytes that it holds, its own part included.
+    /// Bytes of the events that it holds, with what each of them costs beside.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    fn track(&self, session: SessionId, stream: StreamId) -> Option<&Track> {
-        self.sessions.get(&session)?.streams.get(&stream)
-    }
-
     /// Drops the oldest events, first of the session that has just got one, then of all.
     fn make_room(&mut self, session: SessionId) {
-        while self.sessions.get(&session).is_some_and(|tracks| tracks.bytes > self.most_per_session) {
-            let Some(tracks) = self.sessions.get(&session) else { return };
-            let fronts = tracks.streams.iter().filter_map(|(id, track)| Some((track.events.front()?.place, *id)));
-            let Some((_, stream)) = fronts.min() else { return };
-            self.drop_event(session, stream);
+        while self.sessions.get(&session).is_some_and(|bytes| *bytes > self.most_of_session) {
+            let oldest = self.order_of_session.range((session, 0)..=(session, u64::MAX)).next();
+            let Some(id) = oldest.map(|(_, id)| *id) else { return };
+            self.drop_oldest(session, id);
         }
         while self.bytes > self.most {
-            let Some((_, (session, stream))) = self.order.first_key_value() else { return };
-            self.drop_event(*session, *stream);
+            let Some((session, id)) = self.order.first_key_value().map(|(_, event)| *event) else { return };
+            self.drop_oldest(session, id);
         }
     }
 
-    /// Drops the oldest event of a stream, and with its last event a stream that has ended.
-    fn drop_event(&mut self, session: SessionId, stream: StreamId) {
-        let Some(tracks) = self.sessions.get_mut(&session) else { return };
-        let Some(track) = tracks.streams.get_mut(&stream) else { return };
-        let Some(event) = track.events.pop_front() else { return };
-        self.order.remove(&event.place);
-        tracks.bytes -= event.cost();
-        self.bytes -= event.cost();
-        if track.events.is_empty() && track.ended.is_some() {
-            self.drop_stream(session, stream);
+    /// Drops the oldest event of its stream, and with its last event a stream that has ended.
+    fn drop_oldest(&mut self, session: SessionId, id: EventId) {
+        self.drop_event(session, id);
+        let key = (session, id.stream);
+        let Some(track) = self.streams.get_mut(&key) else { return };
+        track.before = id.number;
+        if let Some(at) = track.ended.filter(|_| track.before == track.last) {
+            self.streams.remove(&key);
+            self.ended.remove(&(at, session, id.stream));
         }
     }
 
     fn drop_stream(&mut self, session: SessionId, stream: StreamId) {
-        let Some(tracks) = self.sessions.get_mut(&session) else { return };
-        let Some(mut track) = tracks.streams.remove(&stream) else { return };
-        tracks.bytes -= forget_events(&mut track, &mut self.order, &mut self.bytes);
-        if let Some(at) = track.ended {
+        self.drop_events(session, stream);
+        if let Some(at) = self.streams.remove(&(session, stream)).and_then(|track| track.ended) {
             self.ended.remove(&(at, session, stream));
         }
-        if tracks.streams.is_empty() {
-            self.sessions.remove(&session);
+    }
+
+    fn drop_events(&mut self, session: SessionId, stream: StreamId) {
+        let [first, last] = [0, u64::MAX].map(|number| (session, EventId { stream, number }));
+        let events: Vec<EventId> = self.events.range(first..=last).map(|((_, id), _)| *id).collect();
+        events.into_iter().for_each(|id| self.drop_event(session, id));
+    }
+
+    fn drop_event(&mut self, session: SessionId, id: EventId) {
+        let Some(event) = self.events.remove(&(session, id)) else { return };
+        self.order.remove(&event.place);
+        self.order_of_session.remove(&(session, event.place));
+        self.bytes -= event.cost();
+        if let Some(bytes) = self.sessions.get_mut(&session) {
+            *bytes -= event.cost();
+            if *bytes == 0 {
+                self.sessions.remove(&session);
+            }
         }
     }
-}
-
-impl Track {
-    /// The number of the event before the first that is there: the earliest that can be resumed after.
-    fn before_first(&self) -> u64 {
-        self.last - self.events.len() as u64
-    }
-}
-
-/// Takes the events of a stream out. Returns what they cost.
-fn forget_events(track: &mut Track, order: &mut BTreeMap<u64, (SessionId, StreamId)>, bytes: &mut usize) -> usize {
-    let mut cost = 0;
-    for event in track.events.drain(..) {
-        order.remove(&event.place);
-        cost += event.cost();
-    }
-    *bytes -= cost;
-    cost
 }

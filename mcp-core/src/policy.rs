@@ -70,7 +70,7 @@ pub struct Limits {
     /// Bytes of large answers of one HTTP endpoint that their readers have not taken; over it, calls are refused as busy.
     /// 512 MiB: a hundred of the largest usual answers, and a reader that takes nothing is cut off after a while.
     pub unread: usize,
-    /// Bytes of the events of one session in an [`EventLog`](crate::EventLog), with 128 for each of them; the oldest go first.
+    /// Bytes of the events of one session in an [`EventLog`](crate::EventLog), with 256 for each of them; the oldest go first.
     /// 8 MiB: the largest usual answer, and what was said before it.
     pub log_of_session: usize,
     /// Bytes of the events of all sessions of one HTTP endpoint in it. 128 MiB: sixteen sessions that use all of theirs, or

@@ -38,6 +38,15 @@ fn what_is_no_event_of_a_machine_is_not_kept_http_29() {
 }
 
 #[test]
+fn a_stream_that_has_sent_its_first_event_costs_no_room_as_nothing_comes_before_it() {
+    let mut log = log(1000, 1000, Span::secs(1));
+    log.append(session(1), framed(1, event(1, 1), 5000).as_bytes());
+    assert_eq!((log.bytes(), log.can_resume(session(1), event(1, 1))), (0, true));
+    log.end(session(1), StreamId(1), Time(1));
+    assert_eq!((log.deadline(), log.can_resume(session(1), event(1, 1))), (None, false));
+}
+
+#[test]
 fn a_number_that_comes_again_changes_nothing_and_one_that_is_left_out_makes_no_gap_http_29() {
     let mut log = log(1 << 20, 1 << 20, Span::secs(1));
     for number in [1, 2] {
@@ -54,12 +63,18 @@ fn a_number_that_comes_again_changes_nothing_and_one_that_is_left_out_makes_no_g
 #[test]
 fn one_large_session_takes_nothing_from_the_others_until_all_is_full_http_29() {
     let mut log = log(10_000, 100_000, Span::secs(1));
-    log.append(session(1), framed(1, event(1, 1), 100).as_bytes());
+    for number in [1, 2] {
+        log.append(session(1), framed(1, event(1, number), 100).as_bytes());
+    }
     for number in 1..=1000 {
         log.append(session(2), framed(2, event(1, number), 1000).as_bytes());
     }
-    assert!(log.bytes() <= 10_400, "{}", log.bytes());
-    assert!(log.can_resume(session(1), event(1, 1)) && log.after(session(2), event(1, 999)).is_some());
+    assert!(log.bytes() <= 10_800, "{}", log.bytes());
+    assert!(
+        log.can_resume(session(1), event(1, 1))
+            && log.after(session(1), event(1, 1)).is_some()
+            && log.after(session(2), event(1, 999)).is_some()
+    );
     for other in 3..=200 {
         for number in 1..=9 {
             log.append(session(other), framed(other, event(1, number), 900).as_bytes());
@@ -73,10 +88,12 @@ fn one_large_session_takes_nothing_from_the_others_until_all_is_full_http_29() {
 #[test]
 fn an_event_that_is_larger_than_all_the_room_is_a_gap_that_nobody_jumps_over() {
     let mut log = log(1000, 1000, Span::secs(1));
-    log.append(session(1), framed(1, event(1, 1), 10).as_bytes());
-    log.append(session(1), framed(1, event(1, 2), 5000).as_bytes());
+    for (number, size) in [(1, 10), (2, 10), (3, 5000)] {
+        log.append(session(1), framed(1, event(1, number), size).as_bytes());
+    }
     assert_eq!((log.bytes(), log.can_resume(session(1), event(1, 1))), (0, false));
-    assert!(log.can_resume(session(1), event(1, 2)), "it goes on after it");
+    assert!(!log.can_resume(session(1), event(1, 2)));
+    assert!(log.can_resume(session(1), event(1, 3)), "it goes on after it");
 }
 
 #[test]

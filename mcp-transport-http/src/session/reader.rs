@@ -31,17 +31,12 @@ enum Phase {
     /// The stream has ended, or has another reader.
     Over,
     /// There is no stream to read.
-    Refused(Reply, Vec<u8>),
+    Refused(Box<(Reply, Vec<u8>)>),
 }
 
 impl Reader {
     pub(super) fn new(cell: &Arc<Cell>, shared: &Arc<Shared>, stream: StreamId, name: u64, refused: bool) -> Self {
-        let phase = if refused {
-            let (reply, body) = route::not_resumable();
-            Phase::Refused(reply, body)
-        } else {
-            Phase::Reading
-        };
+        let phase = if refused { Phase::Refused(Box::new(route::not_resumable())) } else { Phase::Reading };
         let (cell, shared) = (Arc::clone(cell), Arc::clone(shared));
         Self { cell, shared, stream, name, phase, kept: Vec::new() }
     }
@@ -87,8 +82,8 @@ fn replay(log: &Log, cell: &Cell, after: EventId, buf: &mut Vec<u8>) -> EventId 
 
 impl Source for Reader {
     fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
-        if let Phase::Refused(reply, _) = &self.phase {
-            return Poll::Ready(*reply);
+        if let Phase::Refused(refusal) = &self.phase {
+            return Poll::Ready(refusal.0);
         }
         let mut state = self.cell.lock();
         let closed = state.closed;
@@ -128,8 +123,8 @@ impl Source for Reader {
     }
 
     fn whole(&mut self) -> Option<Vec<u8>> {
-        if let Phase::Refused(_, body) = &mut self.phase {
-            return Some(std::mem::take(body));
+        if let Phase::Refused(refusal) = &mut self.phase {
+            return Some(std::mem::take(&mut refusal.1));
         }
         let mut buf = std::mem::take(&mut self.kept);
         let cell = Arc::clone(&self.cell);
