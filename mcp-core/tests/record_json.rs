@@ -100,6 +100,7 @@ fn whats() -> Vec<What> {
         What::Attach { head: binary, from: caller },
         What::Detach(StreamId(3)),
         What::Note { call: CallId(1), note: Note::PageDone { id: "e\"1".into() } },
+        What::Note { call: CallId(1), note: Note::HangUp },
         What::Note { call: CallId(1), note: Note::Log { level: Level::Emergency, logger: None, data: "1".into() } },
         What::Note {
             call: CallId(1),

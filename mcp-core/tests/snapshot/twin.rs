@@ -173,6 +173,8 @@ struct Twin {
     sleeps: bool,
     naps: u64,
     resumed: u64,
+    /// How often a stream was read on after an event.
+    returns: u64,
     /// What runs, or ran, each with how it would end well.
     tickets: Vec<(Ticket, Outcome)>,
     streams: Vec<StreamId>,
@@ -196,6 +198,7 @@ impl Twin {
             sleeps,
             naps: 0,
             resumed: 0,
+            returns: 0,
             tickets: Vec::new(),
             streams: Vec::new(),
             ready: Vec::new(),
@@ -221,6 +224,7 @@ impl Twin {
                 }
                 Output::Expect(stream) => self.streams.push(stream),
                 Output::Ready(stream) => self.ready.push(stream),
+                Output::Resume(_) => self.returns += 1,
                 _ => {}
             }
         }
@@ -437,8 +441,9 @@ fn outcome_of(how: u8, well: Outcome) -> Outcome {
     }
 }
 
-/// Lives both lives. Returns how often the one slept, and how many of its calls ran again after a question.
-fn live(world: &World, steps: &[Step]) -> (u64, u64) {
+/// Lives both lives. Returns how often the one slept, how many of its calls ran again after a question, and how often a reader
+/// came back.
+fn live(world: &World, steps: &[Step]) -> (u64, u64, u64) {
     let mut now = Time(1_000_000);
     let [mut sleeper, mut waker] = [true, false].map(|sleeps| Twin::new(world, sleeps, now));
     let hello = [Said::Initialize, Said::Initialized].map(|what| Step::Send { what, accept: 2, stranger: false });
@@ -460,26 +465,27 @@ fn live(world: &World, steps: &[Step]) -> (u64, u64) {
         sleeper.log.clear();
         waker.log.clear();
     }
-    let (naps, resumed) = (sleeper.naps, sleeper.resumed);
+    let counts = (sleeper.naps, sleeper.resumed, sleeper.returns);
     match (sleeper.session.sleep(), waker.session.sleep()) {
         (Ok(slept), Ok(never)) => assert_eq!(slept.as_bytes(), never.as_bytes(), "they are the same to the last byte"),
         (slept, never) => assert_eq!(slept.is_ok(), never.is_ok()),
     }
-    (naps, resumed)
+    counts
 }
 
 #[test]
 fn a_session_that_sleeps_at_each_chance_sends_what_its_twin_sends_that_never_does() {
-    let totals = Cell::new((0, 0));
+    let totals = Cell::new((0, 0, 0));
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     let cases = u64::from(config.cases);
     let lived = TestRunner::new(config).run(&(world(), vec(step(), 1..80)), |(world, steps)| {
-        let (naps, resumed) = live(&world, &steps);
-        let (before, again) = totals.get();
-        totals.set((before + naps, again + resumed));
+        let (naps, resumed, returns) = live(&world, &steps);
+        let (before, again, back) = totals.get();
+        totals.set((before + naps, again + resumed, back + returns));
         Ok(())
     });
     lived.unwrap_or_else(|failed| panic!("{failed}"));
-    let (naps, resumed) = totals.get();
+    let (naps, resumed, returns) = totals.get();
     assert!(naps > 5 * cases && resumed > cases / 2, "too quiet to mean much: {naps} naps, {resumed} calls ran again");
+    assert!(returns > cases / 10, "too few came back: {returns}");
 }
