@@ -13,6 +13,8 @@ use mcp_core::{
 use serde_json::{Value, json};
 use testkit::{Script, Sent, Site, Talk, Web, fixture};
 
+#[path = "matrix/listening.rs"]
+mod listening;
 #[path = "matrix/methods.rs"]
 mod methods;
 

@@ -40,6 +40,41 @@ fn a_modern_client_that_listens_to_nothing_hears_nothing_and_sees_the_change() {
 }
 
 #[test]
+fn a_client_of_any_revision_that_listens_hears_of_what_it_may_see_tool_16_prompt_5_res_7_res_8_sub_9() {
+    for revision in Revision::ALL {
+        block_on(async {
+            let doc = |uri: &str| mcp_server::Resource::new(uri).name(uri).description("A document.").run(|| "text");
+            let app = server().resource(doc("doc://a")).resource(doc("doc://b")).build().expect("it can be built");
+            let mut client = Client::builder(&app).revision(revision).connect();
+            let listening = client.listen(["doc://a", "doc://none"]).await;
+            assert_eq!(listening.uris(), ["doc://a"], "{revision}");
+            for uri in ["doc://a", "doc://b", "doc://none"] {
+                app.resource_updated(uri);
+            }
+            assert_eq!(client.take_updates(), ["doc://a"], "{revision}");
+            app.add_tool(tool("new").run(|| "new")).unwrap();
+            assert!(client.tools_changed() && !client.resources_changed(), "{revision}");
+            app.add_resource(doc("doc://c")).unwrap();
+            assert!(client.resources_changed() && !client.prompts_changed(), "{revision}");
+            client.stop_listening(listening).await;
+            app.resource_updated("doc://a");
+            assert_eq!(client.take_updates(), Vec::<String>::new(), "{revision}");
+            client.call("new", ()).await.assert_text("new");
+        });
+    }
+}
+
+#[test]
+fn the_acknowledgement_is_the_clients_own_affair() {
+    block_on(async {
+        let mut client = Client::builder(app()).modern().connect();
+        client.listen([]).await;
+        assert!(client.transcript().to_string().contains("notifications/subscriptions/acknowledged"));
+        assert!(client.take_notices().is_empty());
+    });
+}
+
+#[test]
 fn a_tool_that_adds_tools_is_heard_before_its_answer_and_by_every_client_tool_16() {
     block_on(async {
         let app = app();

@@ -345,3 +345,27 @@ async fn changes_on_many_threads_come_after_the_acknowledgement_of_listeners_tha
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     assert_eq!(service.listeners(), 0);
 }
+
+/// The transport of 2024-11-05: one caller's byte stream, which hears as any other.
+#[cfg(feature = "sse")]
+#[tokio::test]
+async fn a_client_of_the_old_transport_is_told_what_it_subscribed_to_res_7_sub_9_tool_16() {
+    let docs = Docs::new(Policy::default());
+    let service = build(McpService::builder(Arc::clone(&docs)).http_sse());
+    let (mut stream, uri) = crate::http_sse::Stream::open(&service).await;
+    crate::http_sse::greet(&service, &mut stream, &uri, "2024-11-05").await;
+    for (id, document) in [(5, "doc://secret"), (6, "doc://open")] {
+        let params = json!({"uri": document});
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": "resources/subscribe", "params": params});
+        crate::http_sse::tell(&service, &uri, &message).await;
+        assert_eq!(stream.next().await["error"].is_null(), id == 6);
+    }
+    for document in ["doc://secret", "doc://open"] {
+        service.updated(document);
+        docs.update(document);
+    }
+    let updated = json!({"jsonrpc": "2.0", "method": UPDATED, "params": {"uri": "doc://open"}});
+    assert_eq!(stream.next().await, updated);
+    docs.change(Change::Tools);
+    assert_eq!(stream.next().await["method"], TOOLS);
+}
