@@ -7,8 +7,8 @@ use mcp_core::catalog::{Catalog, Tool, ToolAnnotations};
 use mcp_core::policy::Policy;
 use mcp_core::question::Question;
 use mcp_core::{
-    CallId, Close, Endpoint, Exchange, Handle, Input, Level, MachineId, Note, Outcome, Pipe, Revision, Session,
-    SessionId, Span, StreamId, Time, View,
+    Caching, CallId, Close, Endpoint, Exchange, Handle, Input, Level, MachineId, Note, Outcome, Pipe, Revision,
+    Session, SessionId, Span, StreamId, Time, View,
 };
 use serde_json::{Value, json};
 use testkit::{Script, Site, fixture};
@@ -287,6 +287,20 @@ fn every_page_of_every_list_is_private_whoever_asks_cache_3_cache_4() {
         }
         assert!(pages > 1);
     }
+}
+
+#[test]
+fn a_list_may_be_kept_and_its_changes_be_told_as_well_cache_5() {
+    let endpoint = fixture::builder().caching(Caching::private(Span::secs(300))).build().unwrap();
+    let mut site = Site::new(endpoint);
+    let sent = site.modern(&modern("server/discover", &json!({})));
+    let result = &sent.one()["result"];
+    assert_eq!((&result["capabilities"]["tools"]["listChanged"], &result["ttlMs"]), (&json!(true), &json!(300_000)));
+    let sent = site.modern(&modern("tools/list", &json!({})));
+    assert_eq!(
+        (&sent.one()["result"]["ttlMs"], &sent.one()["result"]["cacheScope"]),
+        (&json!(300_000), &json!("private"))
+    );
 }
 
 /// What nobody should send, in any place.

@@ -7,8 +7,7 @@ use bytes::Bytes;
 use mcp_core::drive::Link;
 use mcp_core::question::Resume;
 use mcp_core::trace::TraceContext;
-use mcp_core::{Ability, Call, CallId, Caller, Kind, Level, Note, Peer, Time};
-use serde::Serialize;
+use mcp_core::{Ability, Call, CallId, Caller, Kind, Note, Peer, Time};
 use serde_json::{Map, Value};
 
 use crate::ask::{self, Memory};
@@ -115,7 +114,7 @@ impl Ctx {
     /// says so by itself.
     #[must_use]
     pub fn log(&self) -> Log {
-        Log::new(self.link.clone())
+        Log::new(self.link.clone(), self.entry.states.redact.clone())
     }
 
     /// Lets the client's connection end here, and the client come back for the rest: for work that takes long, which need not
@@ -270,13 +269,5 @@ impl Ctx {
 impl fmt::Debug for Ctx {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ctx").field("tool", &self.tool()).field("call", &self.call).finish_non_exhaustive()
-    }
-}
-
-pub(crate) fn note_log(link: &Link, level: Level, logger: Option<&str>, data: &impl Serialize) {
-    // What cannot be written as JSON is a defect of the tool, and no reason to fail its call.
-    match serde_json::to_string(data) {
-        Ok(data) => link.note(Note::Log { level, logger: logger.map(Into::into), data: data.into() }),
-        Err(error) => tracing::warn!(%error, "a log message for the client could not be written as JSON"),
     }
 }

@@ -13,7 +13,8 @@ use serde::Serialize;
 use crate::ask;
 use crate::call_error::CallError;
 use crate::cancel::Cancelled;
-use crate::ctx::{self, Ctx};
+use crate::ctx::Ctx;
+use crate::redact::Redact;
 
 /// What a tool's code may take before its arguments: the [`State`] of the server, the [`Ctx`] of the call, and whatever can
 /// be had from these. Up to eight of them, in any order, by value.
@@ -119,6 +120,7 @@ pub(crate) struct Wanted {
 pub(crate) struct States {
     values: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     pub(crate) asking: ask::Settings,
+    pub(crate) redact: Redact,
 }
 
 impl States {
@@ -332,7 +334,8 @@ macro_rules! amounts {
 amounts!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f32, f64);
 
 /// Logs to the client, if it wants messages of that level. A tool that takes it makes the server offer the `logging`
-/// capability (LOG-1). For the server's own log use `tracing`.
+/// capability (LOG-1). For the server's own log use `tracing`. Secrets do not belong here: see
+/// [`Server::redact_logs`](crate::Server::redact_logs).
 ///
 /// ```
 /// use mcp_server::{Log, Tool};
@@ -348,11 +351,12 @@ amounts!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f32, f64);
 pub struct Log {
     link: Link,
     logger: Option<Box<str>>,
+    redact: Redact,
 }
 
 impl Log {
-    pub(crate) const fn new(link: Link) -> Self {
-        Self { link, logger: None }
+    pub(crate) const fn new(link: Link, redact: Redact) -> Self {
+        Self { link, logger: None, redact }
     }
 
     /// The same under the name of a part of the server.
@@ -364,7 +368,11 @@ impl Log {
 
     /// Any value that serde can write, most simply a text.
     pub fn send(&self, level: Level, data: impl Serialize) {
-        ctx::note_log(&self.link, level, self.logger.as_deref(), &data);
+        // What cannot be written as JSON is a defect of the tool, and no reason to fail its call.
+        match self.redact.written(&data) {
+            Ok(data) => self.link.note(Note::Log { level, logger: self.logger.clone(), data: data.into() }),
+            Err(error) => tracing::warn!(%error, "a log message for the client could not be written as JSON"),
+        }
     }
 
     /// At [`Level::Debug`].

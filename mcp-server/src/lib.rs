@@ -129,6 +129,7 @@ mod messages;
 mod param;
 mod private;
 mod prompt;
+mod redact;
 mod resource;
 mod schema;
 mod seal;

@@ -18,6 +18,7 @@ use crate::facts::Facts;
 use crate::http::Http;
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::{IntoTool, IntoTools};
+use crate::redact::Redact;
 use crate::seal::Keys;
 use crate::serve::{App, Edit, Offers};
 use crate::ui::{self, IntoApp};
@@ -147,6 +148,25 @@ impl Server {
     /// It is the state of code that [asks](crate::ask).
     pub fn seal(mut self, seal: impl Seal + 'static) -> Self {
         self.seal = Some(Arc::new(seal));
+        self
+    }
+
+    /// Looks over what tools log to clients before it is sent, and may change it: the place to take out tokens, addresses and
+    /// whatever else is for nobody outside (LOG-5). By default everything is sent as it was logged.
+    ///
+    /// It sees the message's `data`, as JSON, on the thread of whoever logs. The server's own log does not come here.
+    ///
+    /// ```
+    /// use mcp_server::{Server, Value};
+    ///
+    /// let server = Server::new("my-app", "1.0.0").redact_logs(|data: &mut Value| {
+    ///     if let Some(token) = data.get_mut("token") {
+    ///         *token = "(not shown)".into();
+    ///     }
+    /// });
+    /// ```
+    pub fn redact_logs(mut self, look: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
+        self.states.redact = Redact::new(look);
         self
     }
 

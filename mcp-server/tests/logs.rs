@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use common::{Client, text};
 use mcp_server::ask::{self, elicit, elicit_url};
-use mcp_server::{CallError, Ctx, Server, Tool};
+use mcp_server::{CallError, Ctx, Resource, Server, Tool};
 use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -87,6 +87,18 @@ fn names_that_many_clients_do_not_take_are_warned_of_tool_5() {
         assert!(line.starts_with("WARN") && line.ends_with(&format!(" tool={name:?}")), "{line}");
         assert!(line.contains("at most 64"), "{line}");
     }
+}
+
+#[test]
+fn resources_that_clients_may_fetch_by_themselves_are_told_of_res_10() {
+    let (kept, _guard) = Kept::install();
+    let uris = ["https://a.example/b", "file:///d", "doc://https", "httpsx://e"];
+    let server = Server::new("test", "1");
+    let server = uris.iter().fold(server, |server, uri| server.resource(Resource::new(uri).text("x")));
+    server.build().expect("the protocol takes them");
+    let lines = kept.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("INFO") && lines[0].ends_with(" uri=\"https://a.example/b\""), "{lines:?}");
 }
 
 #[tokio::test]
