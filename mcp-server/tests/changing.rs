@@ -233,3 +233,30 @@ fn code_of_one_kind_is_never_run_for_another_that_took_its_place() {
         assert!(client.cancel(call).is_none());
     });
 }
+
+#[test]
+fn who_subscribed_is_told_of_new_contents_until_it_unsubscribes_res_7() {
+    testing::block_on(async {
+        let app = Server::new("test", "1")
+            .resource(Resource::new("a://1").text("1"))
+            .resource_template(ResourceTemplate::new("b://{v}").run(|v: String| v))
+            .build()
+            .expect("it builds");
+        let mut client = testing::Client::new(&app);
+        for uri in ["a://1", "b://x"] {
+            app.resource_updated(uri);
+            client.subscribe(uri).await.assert_at("/result", json!({}));
+            client.subscribe(uri).await.assert_ok();
+        }
+        assert_eq!(client.take_updates(), Vec::<String>::new(), "it was not subscribed to");
+        for uri in ["a://1", "b://x", "b://y", "c://unknown"] {
+            app.resource_updated(uri);
+        }
+        assert_eq!(client.take_updates(), ["a://1", "b://x"]);
+        client.unsubscribe("a://1").await.assert_at("/result", json!({}));
+        app.resource_updated("a://1");
+        assert_eq!(client.take_updates(), Vec::<String>::new());
+        let mut modern = testing::Client::builder(&app).modern().connect();
+        modern.subscribe("a://1").await.assert_fault(-32601);
+    });
+}
