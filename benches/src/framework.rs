@@ -67,7 +67,8 @@ impl Framework {
             0 => server.tool(echo.into_tool().renamed(format!("echo_{n}"))),
             1 => server.tool(stateful.into_tool().renamed(format!("stateful_{n}"))),
             _ => server.tools(
-                mcp_server::ToolSet::tools(Arc::new(Methods))
+                mcp_server::ToolSet::entries(Arc::new(Methods))
+                    .tools
                     .into_iter()
                     .map(|tool| tool.renamed(format!("method_{n}")))
                     .collect::<Vec<_>>(),

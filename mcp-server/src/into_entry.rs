@@ -3,11 +3,11 @@
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 
-/// One resource: a [`Resource`], or what a macro made of a function.
+/// One resource: a [`Resource`], or what [`#[resource]`](macro@crate::resource) made of a function.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no resource",
-    label = "no `Resource`",
-    note = "build one: `Resource::new(\"app://greeting\").text(\"Good morning!\")`"
+    label = "neither a `Resource` nor a function with `#[resource]`",
+    note = "put `#[resource(\"uri\")]` above the function, or build one: `Resource::new(\"app://greeting\").text(\"Good morning!\")`"
 )]
 pub trait IntoResource {
     /// The resource, as it could have been written by hand.
@@ -20,11 +20,12 @@ impl IntoResource for Resource {
     }
 }
 
-/// One template of resources: a [`ResourceTemplate`], or what a macro made of a function.
+/// One template of resources: a [`ResourceTemplate`], or what
+/// [`#[resource_template]`](macro@crate::resource_template) made of a function.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no template of resources",
-    label = "no `ResourceTemplate`",
-    note = "build one: `ResourceTemplate::new(\"users://{{id}}\").run(|id: u64| ..)`"
+    label = "neither a `ResourceTemplate` nor a function with `#[resource_template]`",
+    note = "put `#[resource_template(\"uri/{{variable}}\")]` above the function, or build one: `ResourceTemplate::new(\"users://{{id}}\").run(|id: u64| ..)`"
 )]
 pub trait IntoResourceTemplate {
     /// The template, as it could have been written by hand.
@@ -37,11 +38,11 @@ impl IntoResourceTemplate for ResourceTemplate {
     }
 }
 
-/// One prompt: a [`Prompt`], or what a macro made of a function.
+/// One prompt: a [`Prompt`], or what [`#[prompt]`](macro@crate::prompt) made of a function.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no prompt",
-    label = "no `Prompt`",
-    note = "build one: `Prompt::new(\"name\").description(\"..\").run(|| ..)`"
+    label = "neither a `Prompt` nor a function with `#[prompt]`",
+    note = "put `#[prompt]` above the function, or build one: `Prompt::new(\"name\").description(\"..\").run(|| ..)`"
 )]
 pub trait IntoPrompt {
     /// The prompt, as it could have been written by hand.

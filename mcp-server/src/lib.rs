@@ -43,22 +43,36 @@
 //!
 //! # Resources and prompts
 //!
-//! [`Resource`], [`ResourceTemplate`] and [`Prompt`] are built and registered as tools are, and their code takes what a tool's
-//! takes and fails as a tool's does.
+//! They are made as tools are, by a macro or a builder, and their code takes what a tool's takes and fails as a tool's does.
 //!
 //! ```
-//! use mcp_server::{Prompt, Resource, ResourceTemplate, Server};
+//! use mcp_server::{Prompt, Resource, Server, prompt, resource_template};
+//!
+//! /// A user.
+//! #[resource_template("users://{id}", mime = "text/plain")]
+//! fn user(id: u64) -> Option<String> {
+//!     (id < 3).then(|| format!("User {id}"))
+//! }
+//!
+//! /// Greets somebody.
+//! #[prompt]
+//! fn greet(#[arg(desc = "Whom", complete = ["Ada", "Grace"])] name: String) -> String {
+//!     format!("Greet {name}.")
+//! }
 //!
 //! Server::new("my-app", "1.0.0")
 //!     .resource(Resource::new("app://motto").mime("text/plain").text("Keep it short."))
-//!     .resource_template(ResourceTemplate::new("users://{id}").run(|id: u64| (id < 3).then(|| format!("User {id}"))))
-//!     .prompt(Prompt::new("greet").required("name", "Whom").run(|name: String| format!("Greet {name}.")))
+//!     .resource_template(user)
+//!     .prompt(greet)
+//!     .prompt(Prompt::new("part").required("name", "From whom").run(|name: String| format!("Take leave of {name}.")))
 //!     .build()?;
 //! # Ok::<(), mcp_server::BuildError>(())
 //! ```
 //!
 //! | | resource | template | prompt |
 //! |---|---|---|---|
+//! | macro | [`#[resource]`](macro@resource) | [`#[resource_template]`](macro@resource_template) | [`#[prompt]`](macro@prompt) |
+//! | builder | [`Resource`] | [`ResourceTemplate`] | [`Prompt`] |
 //! | known by | URI | [URI template](mcp_core::uri_template::UriTemplate) | name |
 //! | code takes, last | nothing | variables: [`FromTexts`] | arguments: [`FromTexts`] |
 //! | code returns | [`IntoContents`] | the same | [`IntoMessages`] |
@@ -67,8 +81,8 @@
 //! | proposes values | | [`complete`](ResourceTemplate::complete) | [`complete`](Prompt::complete), [`complete_from`](Prompt::complete_from) |
 //! | added later | [`App::add_resource`] | [`App::add_resource_template`] | [`App::add_prompt`] |
 //!
-//! [`App::resource_updated`] tells subscribers that a resource holds something else now. [`UiApp`] is a tool with a page that
-//! shows its results: MCP Apps.
+//! [`App::resource_updated`] tells subscribers that a resource holds something else now. [`#[app]`](macro@app) and
+//! [`UiApp`] are a tool with a page that shows its results: MCP Apps.
 //!
 //! # What a tool takes
 //!
@@ -156,7 +170,7 @@ pub use extension::{Extension, IntoMembers, Params};
 pub use extract::{Amount, Extract, Log, Needs, Progress, State};
 pub use into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 pub use into_icon::IntoIcon;
-pub use into_tool::{IntoTool, IntoTools, ToolSet};
+pub use into_tool::{Entries, IntoTool, IntoTools, ToolSet};
 pub use messages::IntoMessages;
 pub use param::Param;
 pub use private::Verdict;
@@ -180,6 +194,14 @@ pub use mcp_core::trace::TraceContext;
 pub use mcp_core::{Ability, Caller, Code, Fault, Level, Peer, Revision, Span};
 #[doc = include_str!("docs/arguments.md")]
 pub use mcp_server_macros::Arguments;
+#[doc = include_str!("docs/app.md")]
+pub use mcp_server_macros::app;
+#[doc = include_str!("docs/prompt.md")]
+pub use mcp_server_macros::prompt;
+#[doc = include_str!("docs/resource.md")]
+pub use mcp_server_macros::resource;
+#[doc = include_str!("docs/resource_template.md")]
+pub use mcp_server_macros::resource_template;
 #[doc = include_str!("docs/tool.md")]
 pub use mcp_server_macros::tool;
 #[doc = include_str!("docs/tools.md")]

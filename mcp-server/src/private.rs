@@ -6,6 +6,7 @@ mod describe;
 mod read;
 
 use std::future::Future;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -17,15 +18,17 @@ pub use serde_json::{Error as Fault, Value};
 
 use crate::arguments::Arguments;
 pub use crate::arguments::Given;
+use crate::texts::FromTexts;
+pub use crate::texts::{Refused, Text};
 pub use describe::{
     Number, Object, Probe, Property, Spelled, Spelling, Unwritten, Verdict, Written, id, json, named, names_schema,
     values,
 };
 pub use read::{Members, Record, read_name, read_record};
 
-/// The attribute of methods that are tools.
+/// The attributes of methods.
 pub mod attributes {
-    pub use mcp_server_macros::tool;
+    pub use mcp_server_macros::{app, prompt, resource, resource_template, tool};
 }
 
 /// A schema's name.
@@ -35,7 +38,7 @@ pub type Name = std::borrow::Cow<'static, str>;
 ///
 /// The macros ask for it and for nothing else, so that a type which lacks something is told of once, where it stands.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be an argument of a tool",
+    message = "`{Self}` cannot be an argument",
     label = "cannot be read from JSON, or has no JSON Schema",
     note = "for a type of your own, derive `mcp_server::Arguments`, or `serde::Deserialize` and `schemars::JsonSchema`",
     note = "it owns its data (`String`, not `&str`) and can be sent to another thread",
@@ -99,6 +102,42 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Argument for T {
     }
 }
 
+/// A type that can be a variable of a template.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a variable of a template",
+    label = "cannot be read from a text",
+    note = "a variable is a `String`, a number, a `bool`, an `Option` of one, or a type of your own that derives `mcp_server::Arguments` or `serde::Deserialize`",
+    note = "it owns its data (`String`, not `&str`) and can be sent to another thread",
+    note = "what comes from the server and not from the URI is taken as `State<T>`, or has `#[extract]` before it"
+)]
+pub trait Variable: Sized {
+    /// See [`Argument`].
+    fn once<'de, A: MapAccess<'de>>(members: &mut Members<A>, slot: &mut Option<Self>) -> Result<(), A::Error>;
+
+    /// See [`Argument`].
+    fn or_null<'de, A: MapAccess<'de>>(members: &mut Members<A>, slot: &mut Option<Self>) -> Result<(), A::Error>;
+
+    /// See [`Argument`].
+    fn or_missing<E: Error>(slot: Option<Self>, name: &'static str) -> Result<Self, E>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + Send + 'static> Variable for T {
+    fn once<'de, A: MapAccess<'de>>(members: &mut Members<A>, slot: &mut Option<Self>) -> Result<(), A::Error> {
+        *slot = Some(members.value(slot.is_some())?);
+        Ok(())
+    }
+
+    fn or_null<'de, A: MapAccess<'de>>(members: &mut Members<A>, slot: &mut Option<Self>) -> Result<(), A::Error> {
+        *slot = members.value(slot.is_some())?;
+        Ok(())
+    }
+
+    fn or_missing<E: Error>(slot: Option<Self>, name: &'static str) -> Result<Self, E> {
+        slot.map_or_else(|| read::missing(name), Ok)
+    }
+}
+
 /// A type that can be all arguments of a tool: [`Arguments`], asked for by another name so that a type which lacks something is
 /// told of once.
 #[diagnostic::on_unimplemented(
@@ -134,6 +173,19 @@ impl<T: Arguments> Whole for T {
     }
 }
 
+/// A type that can be all arguments of a prompt is read from texts, too.
+pub trait WholeTexts: Sized {
+    /// See [`FromTexts`](crate::FromTexts).
+    fn from_texts(texts: &[Text<'_>]) -> Result<Self, Refused>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: FromTexts> WholeTexts for T {
+    fn from_texts(texts: &[Text<'_>]) -> Result<Self, Refused> {
+        <T as FromTexts>::from_texts(texts)
+    }
+}
+
 /// The future with another output.
 pub const fn map<F, T, M>(future: F, map: M) -> Mapped<F, M>
 where
@@ -166,4 +218,15 @@ impl<F: Future, T, M: Fn(F::Output) -> T> Future for Mapped<F, M> {
 #[must_use]
 pub const fn text(text: &'static str) -> &'static str {
     text
+}
+
+/// A list of texts that is known while compiling.
+pub fn words<T: AsRef<str>>(words: &[T]) -> Vec<String> {
+    words.iter().map(|word| word.as_ref().to_owned()).collect()
+}
+
+/// A file of a package, which is where `Cargo.toml` is; from elsewhere, where the program runs.
+#[must_use]
+pub fn beside(package: Option<&str>, path: &str) -> PathBuf {
+    package.map_or_else(|| path.into(), |package| Path::new(package).join(path))
 }

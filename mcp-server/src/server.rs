@@ -17,7 +17,7 @@ use crate::facts::Facts;
 #[cfg(feature = "http")]
 use crate::http::Http;
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
-use crate::into_tool::{IntoTool, IntoTools};
+use crate::into_tool::{Entries, IntoTool, IntoTools};
 use crate::redact::Redact;
 use crate::seal::Keys;
 use crate::serve::{App, Edit, Offers};
@@ -187,9 +187,13 @@ impl Server {
         self
     }
 
-    /// Several more: a value whose `impl` block has [`#[tools]`](macro@crate::tools), or a list.
+    /// Several more: a value whose `impl` block has [`#[tools]`](macro@crate::tools), with all resources and prompts that the
+    /// block has beside its tools; or a list of tools.
     pub fn tools(self, tools: impl IntoTools) -> Self {
-        tools.into_tools().into_iter().fold(self, Self::tool)
+        let Entries { tools, apps, resources, resource_templates, prompts } = tools.into_tools();
+        let server = tools.into_iter().fold(self, Self::tool);
+        let server = apps.into_iter().fold(server, Self::app);
+        server.resources(resources).resource_templates(resource_templates).prompts(prompts)
     }
 
     /// One more resource. Clients see them in the order in which they were registered.

@@ -4,10 +4,14 @@
 
 mod common;
 
+#[path = "macros/apps.rs"]
+mod apps;
 #[path = "macros/arguments.rs"]
 mod arguments;
 #[path = "macros/by_hand.rs"]
 mod by_hand;
+#[path = "macros/entries.rs"]
+mod entries;
 #[path = "macros/functions.rs"]
 mod functions;
 #[path = "macros/lints.rs"]

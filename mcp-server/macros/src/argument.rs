@@ -7,7 +7,7 @@ use syn::{Attribute, Expr, LitStr, Type};
 
 use crate::errors::Errors;
 use crate::literal::Literal;
-use crate::options::{Kind, Known, Options, Place};
+use crate::options::{Advice, Kind, Known, Options, Place};
 use crate::text;
 use crate::types::{self, Shape};
 
@@ -24,6 +24,7 @@ pub(crate) struct Argument {
 /// Where its options stand.
 pub(crate) const PARAMETER: Place = Place {
     attribute: "#[arg(..)]",
+    first: None,
     known: match FIELDS.split_last() {
         Some((_, parameters)) => parameters,
         None => FIELDS,
@@ -31,6 +32,7 @@ pub(crate) const PARAMETER: Place = Place {
     advice: &[
         ("rest", "a parameter is one argument; take a struct that derives `Arguments`, as `Args(all): Args<MyArgs>`"),
         ("open", "it belongs to the tool: `#[tool(open)]`"),
+        ("complete", "arguments of tools are not completed, those of prompts are"),
         REQUIRED,
         OPTIONAL,
         ENUM,
@@ -44,6 +46,7 @@ pub(crate) const PARAMETER: Place = Place {
 
 pub(crate) const FIELD: Place = Place {
     attribute: "#[arg(..)]",
+    first: None,
     known: FIELDS,
     advice: &[
         ("open", "it belongs above the struct"),
@@ -60,8 +63,57 @@ pub(crate) const FIELD: Place = Place {
     ],
 };
 
-type Advice = (&'static str, &'static str);
+/// Of a prompt, whose arguments are texts.
+pub(crate) const TEXT: Place = Place {
+    attribute: "#[arg(..)]",
+    first: None,
+    known: &[
+        Known::new("description", Kind::Text),
+        Known::new("title", Kind::Text),
+        Known::new("name", Kind::Name),
+        Known::new("default", Kind::Maybe),
+        Known::new("one_of", Kind::List),
+        Known::new("complete", Kind::Any),
+        Known::new("min", Kind::Number),
+        Known::new("max", Kind::Number),
+        Known::new("min_length", Kind::Count),
+        Known::new("max_length", Kind::Count),
+        Known::new("pattern", Kind::Text),
+        Known::new("validate", Kind::Any),
+    ],
+    advice: &[
+        ("rest", "a parameter is one argument; take a struct that derives `Arguments`, as `Args(all): Args<MyArgs>`"),
+        ("open", "it belongs to the prompt: `#[prompt(open)]`"),
+        ("coerce", "arguments of prompts are texts, and are always read as what they spell"),
+        ("completion", "write `complete = [..]`, or `complete = path::to::function`"),
+        REQUIRED,
+        OPTIONAL,
+        ENUM,
+        VALUES,
+        MINIMUM,
+        MAXIMUM,
+        VALIDATOR,
+        TYPE,
+    ],
+};
 
+/// Of a template.
+pub(crate) const VARIABLE: Place = Place {
+    attribute: "#[arg(..)]",
+    first: None,
+    known: &[Known::new("name", Kind::Name), Known::new("default", Kind::Maybe), Known::new("complete", Kind::Any)],
+    advice: &[
+        ("desc", NO_DESCRIPTION),
+        ("description", NO_DESCRIPTION),
+        ("title", NO_DESCRIPTION),
+        ("one_of", "write `complete = [..]` to propose them; for no others, take an enum that derives `Arguments`"),
+        ("completion", "write `complete = [..]`, or `complete = path::to::function`"),
+        OPTIONAL,
+        TYPE,
+    ],
+};
+
+const NO_DESCRIPTION: &str = "clients see nothing of a variable but its name: say it in the template's description";
 const REQUIRED: Advice = ("required", "every argument is, unless its type is an `Option` or it has a `default`");
 const OPTIONAL: Advice = ("optional", "make its type an `Option`, or give it a `default`");
 const ENUM: Advice = ("enum", "write `one_of = [..]`, or derive `Arguments` for an enum of your own");
@@ -74,6 +126,7 @@ const TYPE: Advice = ("type", "the type is that of the parameter or field");
 /// `rest` comes last: a parameter does not have it.
 const FIELDS: &[Known] = &[
     Known::new("description", Kind::Text),
+    Known::new("title", Kind::Text),
     Known::new("name", Kind::Name),
     Known::new("default", Kind::Maybe),
     Known::new("one_of", Kind::List),

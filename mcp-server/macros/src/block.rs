@@ -1,4 +1,5 @@
-//! `#[tools]` on an `impl` block: its methods with `#[tool]` are tools, and the block stays what it was.
+//! `#[tools]` on an `impl` block: its methods with `#[tool]` are tools, those with `#[prompt]` prompts and so on, and the block
+//! stays what it was.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -6,14 +7,14 @@ use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, FnArg, Generics, ImplItem, Receiver, ReceiverKind, Token, Type};
 
 use crate::call::{self, Call};
+use crate::entry::Entry;
 use crate::errors::Errors;
-use crate::free;
 use crate::function::{self, Function};
 use crate::options::{self, Options, Place};
-use crate::tool::{TOOL, ToolItem};
-use crate::types;
+use crate::subject::Subject;
+use crate::{builder, free, types};
 
-const TOOLS: Place = Place { attribute: "#[tools]", known: &[], advice: &[] };
+const TOOLS: Place = Place { attribute: "#[tools]", first: None, known: &[], advice: &[] };
 
 /// What the block becomes.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -57,9 +58,9 @@ enum Item {
     Other(Box<ImplItem>),
 }
 
-/// A method that is a tool.
+/// A method that is a tool or another entry.
 struct Method {
-    tool: ToolItem,
+    entry: Entry,
     receiver: Option<This>,
     cfg: Vec<Attribute>,
     is_deprecated: bool,
@@ -128,7 +129,7 @@ impl Block {
         }
     }
 
-    /// The methods that are tools; what makes them so is taken out of the block.
+    /// The methods that are entries; what makes them so is taken out of the block.
     fn methods(&mut self, errors: &mut Errors) -> Vec<Method> {
         let this = self.alias();
         let mut methods: Vec<Method> = Vec::new();
@@ -139,20 +140,28 @@ impl Block {
             }
         }
         for (index, method) in methods.iter().enumerate() {
-            let same = |other: &&Method| other.tool.name.value() == method.tool.name.value();
+            let (entry, key) = (&method.entry, method.entry.key());
+            let same = |other: &&Method| other.entry.key() == key && other.entry.subject.clashes(entry.subject);
             // With a condition, the other one may not be there.
             let twin = methods[..index].iter().find(same).filter(|twin| twin.cfg.is_empty() && method.cfg.is_empty());
             if let Some(twin) = twin {
-                let message = format!(
-                    "two tools are named `{}`, this one and `fn {}`: rename one, as in `#[tool(name = \"..\")]`",
-                    method.tool.name.value(),
-                    twin.tool.ident
-                );
-                errors.at(&method.tool.name, message);
+                let (noun, attribute, ident) = (entry.subject.noun(), entry.subject.attribute(), &twin.entry.ident);
+                match &entry.uri {
+                    Some(uri) => errors
+                        .at(uri, format!("two {noun}s are known by `{key}`, this one and `fn {ident}`: change one")),
+                    None => errors.at(
+                        &entry.name,
+                        format!(
+                            "two {noun}s are named `{key}`, this one and `fn {ident}`: rename one, as in \
+                             `#[{attribute}(name = \"..\")]`"
+                        ),
+                    ),
+                }
             }
         }
         if methods.is_empty() && errors.is_empty() {
-            let message = "no method here is a tool: put `#[tool]` above those that are";
+            let message = "no method here is a tool: put `#[tool]` above those that are, or `#[prompt]`, `#[resource(..)]`, \
+                           `#[resource_template(..)]` or `#[app(..)]`";
             errors.at(&self.this, message);
         }
         methods
@@ -166,15 +175,25 @@ impl Block {
         self.this.to_token_stream()
     }
 
-    /// Makes an import of `tool` count as used, though the methods' attributes are gone; and without one it is as good.
+    /// Makes imports of the methods' attributes count as used, though those are gone; and without one it is as good.
     fn used(methods: &[Method]) -> Option<TokenStream> {
-        let attribute = methods.iter().find_map(|method| method.attribute.get_ident())?;
+        let mut attributes: Vec<&syn::Ident> = Vec::new();
+        for attribute in methods.iter().filter_map(|method| method.attribute.get_ident()) {
+            if !attributes.contains(&attribute) {
+                attributes.push(attribute);
+            }
+        }
+        if attributes.is_empty() {
+            return None;
+        }
         // An import by name goes before one of everything, wherever the block stands.
         Some(quote! {
             #[allow(unused_imports)]
             use ::mcp_server::__private::attributes::*;
-            #[#attribute(__used)]
-            const _: () = ();
+            #(
+                #[#attributes(__used)]
+                const _: () = ();
+            )*
         })
     }
 
@@ -185,9 +204,8 @@ impl Block {
     fn working(&self, methods: &[Method]) -> TokenStream {
         let this = &self.this;
         let (parameters, _, bounds) = self.generics.split_for_impl();
-        let tools = methods.iter().map(|method| self.tool(method));
+        let entries = methods.iter().map(|method| self.entry(method));
         let alias = self.generics.params.is_empty().then(|| quote!(#[allow(dead_code)] type __This = #this;));
-        let count = methods.len();
         quote! {
             const _: () = {
                 use ::mcp_server::__private as __mcp;
@@ -195,37 +213,38 @@ impl Block {
                 #[automatically_derived]
                 impl #parameters ::mcp_server::ToolSet for #this #bounds {
                     #[allow(unused_variables)]
-                    fn tools(__this: ::std::sync::Arc<Self>) -> ::std::vec::Vec<::mcp_server::Tool> {
-                        let mut __tools = ::std::vec::Vec::with_capacity(#count);
-                        #(#tools)*
-                        __tools
+                    fn entries(__this: ::std::sync::Arc<Self>) -> ::mcp_server::Entries {
+                        let mut __entries = <::mcp_server::Entries as ::core::default::Default>::default();
+                        #(#entries)*
+                        __entries
                     }
                 }
             };
         }
     }
 
-    /// The statement that adds a method's tool, with the items that it needs in a scope of their own.
-    fn tool(&self, method: &Method) -> TokenStream {
-        let Method { tool, receiver, cfg, is_deprecated, .. } = method;
-        let call = Call::new(tool, &self.parameters());
-        let (takes, values, answer, builder) = (&call.takes, &call.values, &call.answer, tool.builder());
+    /// The statement that adds a method's entry, with the items that it needs in a scope of their own.
+    fn entry(&self, method: &Method) -> TokenStream {
+        let Method { entry, receiver, cfg, is_deprecated, .. } = method;
+        let call = Call::new(entry, &self.parameters());
+        let (takes, values, answer) = (&call.takes, &call.values, &call.answer);
         let items = &call.items;
         let held = receiver.map(|_| quote!(let __this = ::core::clone::Clone::clone(&__this);));
-        let ident = &tool.ident;
+        let ident = &entry.ident;
         let deprecated = is_deprecated.then(|| quote!(#[allow(deprecated)]));
-        let (forward, run) = if tool.is_async {
+        let (forward, run) = if entry.is_async {
             let (forward, name) = self.forward(method);
             let given = receiver.map(|_| quote!(::core::clone::Clone::clone(&__this),));
             (Some(forward), quote!(run(move |#takes| __mcp::map(#name(#given #(#values),*), #answer))))
         } else {
-            let run = if tool.is_blocking() { quote!(run_blocking) } else { quote!(run) };
+            let run = if entry.is_blocking() { quote!(run_blocking) } else { quote!(run) };
             let given = receiver.map(|receiver| match receiver {
                 This::Shared => quote!(::core::clone::Clone::clone(&__this),),
                 This::Reference | This::SharedReference => quote!(&__this,),
             });
             (None, quote!(#run(move |#takes| #answer(Self::#ident(#given #(#values),*)))))
         };
+        let (list, build) = (entry.subject.list(), entry.build(&run, call.record.as_ref()));
         quote! {
             #(#cfg)*
             #deprecated
@@ -233,17 +252,17 @@ impl Block {
                 #items
                 #forward
                 #held
-                __tools.push(#builder.#run);
+                __entries.#list.push(#build);
             }
         }
     }
 
     /// A function that calls the method and holds the value meanwhile, and how it is called.
     fn forward(&self, method: &Method) -> (TokenStream, TokenStream) {
-        let Method { tool, receiver, .. } = method;
-        let (this, ident) = (&self.this, &tool.ident);
-        let (allowed, names, future) = call::forward(tool);
-        let types = &tool.parameters.types;
+        let Method { entry, receiver, .. } = method;
+        let (this, ident) = (&self.this, &entry.ident);
+        let (allowed, names, future) = call::forward(entry);
+        let types = &entry.parameters.types;
         let (parameters, arguments, bounds) = self.generics.split_for_impl();
         let turbofish = arguments.as_turbofish();
         let taken = receiver.map(|_| quote!(__this: ::std::sync::Arc<#this>,));
@@ -269,7 +288,7 @@ impl Block {
         let (parameters, _, bounds) = self.generics.split_for_impl();
         quote! {
             impl #parameters ::mcp_server::ToolSet for #this #bounds {
-                fn tools(_: ::std::sync::Arc<Self>) -> ::std::vec::Vec<::mcp_server::Tool> {
+                fn entries(_: ::std::sync::Arc<Self>) -> ::mcp_server::Entries {
                     ::core::unreachable!()
                 }
             }
@@ -279,29 +298,43 @@ impl Block {
 
 impl Method {
     fn take(function: &mut Function, this: &TokenStream, errors: &mut Errors) -> Option<Self> {
-        let attribute = function.attrs.iter().find(|attr| options::is(attr, "tool"))?.path().clone();
-        let options = Options::of(&function.attrs, "tool", &TOOL, errors);
-        if function.attrs.iter().filter(|attr| options::is(attr, "tool")).count() > 1 {
-            errors.at(&attribute, "`#[tool]` stands here twice: keep one");
+        let (subject, attribute) =
+            function.attrs.iter().find_map(|attr| Some((subject(attr)?, attr.path().clone())))?;
+        let name = subject.attribute();
+        let options = Options::of(&function.attrs, name, subject.place(), errors);
+        for attr in function.attrs.iter().filter(|attr| self::subject(attr).is_some()).skip(1) {
+            match self::subject(attr) {
+                Some(other) if other != subject => {
+                    let other = other.attribute();
+                    errors.at(attr, format!("a method is one thing: keep `#[{name}]`, or `#[{other}]`"));
+                }
+                _ => errors.at(&attribute, format!("`#[{name}]` stands here twice: keep one")),
+            }
         }
-        function.attrs.retain(|attr| !options::is(attr, "tool"));
+        function.attrs.retain(|attr| self::subject(attr).is_none());
         let receiver = match function.sig.inputs.first() {
             Some(FnArg::Receiver(receiver)) => This::of(receiver, errors),
             _ => None,
         };
         let mut sig = syn::parse2(types::without_self(&function.sig, this)).unwrap_or_else(|_| function.sig.clone());
-        let tool = ToolItem::take(&function.attrs, &mut sig, options, errors);
+        let entry = Entry::take(subject, &function.attrs, &mut sig, options, errors);
+        builder::check(&entry, errors);
         function::strip_all(&mut function.sig);
-        if receiver.is_some() && types::borrowed(&tool.result) {
-            function::check_result(&tool.result, errors);
+        if receiver.is_some() && types::borrowed(&entry.result) {
+            function::check_result(&entry.result, subject, errors);
         }
         let allowed: TokenStream = free::allowed(function);
         let attrs = syn::parse::Parser::parse2(Attribute::parse_outer, allowed).unwrap_or_default();
         function.attrs.splice(0..0, attrs);
         let cfg = function.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).cloned().collect();
         let is_deprecated = function.attrs.iter().any(|attr| types::mentions(attr, "deprecated"));
-        Some(Self { tool, receiver, cfg, is_deprecated, attribute })
+        Some(Self { entry, receiver, cfg, is_deprecated, attribute })
     }
+}
+
+/// What an attribute makes of a method, if it is one of ours.
+fn subject(attr: &Attribute) -> Option<Subject> {
+    Subject::ALL.into_iter().find(|subject| options::is(attr, subject.attribute()))
 }
 
 impl This {

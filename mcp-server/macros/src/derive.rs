@@ -13,6 +13,7 @@ use crate::text;
 
 const STRUCT: Place = Place {
     attribute: "#[arg(..)]",
+    first: None,
     known: &[Known::new("open", Kind::Flag), Known::new("rename_all", Kind::Name)],
     advice: &[
         ("deny_unknown_fields", "unknown members are refused already"),
@@ -20,10 +21,12 @@ const STRUCT: Place = Place {
     ],
 };
 
-const ENUM: Place = Place { attribute: "#[arg(..)]", known: &[Known::new("rename_all", Kind::Name)], advice: &[] };
+const ENUM: Place =
+    Place { attribute: "#[arg(..)]", first: None, known: &[Known::new("rename_all", Kind::Name)], advice: &[] };
 
 const VARIANT: Place = Place {
     attribute: "#[arg(..)]",
+    first: None,
     known: &[Known::new("name", Kind::Name), Known::new("description", Kind::Text)],
     advice: &[],
 };
@@ -98,6 +101,7 @@ fn of_struct(input: &DeriveInput, fields: &FieldsNamed, errors: &mut Errors) -> 
         description: text::documented(&input.attrs),
         arguments: &arguments,
         open: options.flag("open") == Some(true),
+        described: true,
     };
     record.expand()
 }

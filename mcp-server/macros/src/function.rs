@@ -8,7 +8,8 @@ use syn::{Attribute, FnArg, Pat, PatType, ReturnType, Signature, Type, Visibilit
 
 use crate::argument::{self, Argument};
 use crate::errors::Errors;
-use crate::options;
+use crate::options::{self, Place};
+use crate::subject::Subject;
 use crate::types;
 
 /// A function with its attributes.
@@ -66,26 +67,28 @@ pub(crate) struct Parameters {
     pub(crate) arguments: Vec<Argument>,
 }
 
-/// What `#[tool]` takes for an extractor by its name alone.
+/// What the macros take for an extractor by its name alone.
 const EXTRACTORS: [&str; 8] = ["Ctx", "State", "Caller", "Progress", "Log", "Cancelled", "Head", "HeaderMap"];
 
 impl Parameters {
     /// Reads them, and takes their attributes out of the signature.
-    pub(crate) fn take(sig: &mut Signature, errors: &mut Errors) -> Self {
+    pub(crate) fn take(sig: &mut Signature, subject: Subject, errors: &mut Errors) -> Self {
         let mut parameters = Self::default();
+        let taken = Taken::of(subject).unwrap_or(Taken::ARGUMENT);
         for input in &mut sig.inputs {
             let FnArg::Typed(input) = input else { continue };
             let attrs = strip(&mut input.attrs, errors);
             parameters.types.push((*input.ty).clone());
-            let parameter = parameters.read(input, &attrs, errors);
+            let parameter = parameters.read(input, &attrs, subject, errors);
             parameters.all.push(parameter);
         }
         argument::check_names(&parameters.arguments, errors);
         if let Some(all) = parameters.whole()
             && let Some(argument) = parameters.arguments.first()
         {
+            let Taken { one, all: every, .. } = taken;
             let message = format!(
-                "`{}` is an argument of its own, and `{}` takes all arguments: put it into that struct, or take each by name",
+                "`{}` is {one} of its own, and `{}` takes {every}: put it into that struct, or take each by name",
                 argument.ident,
                 types::text(all)
             );
@@ -107,10 +110,10 @@ impl Parameters {
         self.all.iter().zip(&self.types).filter(move |(parameter, _)| **parameter == kind).map(|(_, ty)| ty)
     }
 
-    fn read(&mut self, input: &PatType, attrs: &[Attribute], errors: &mut Errors) -> Parameter {
+    fn read(&mut self, input: &PatType, attrs: &[Attribute], subject: Subject, errors: &mut Errors) -> Parameter {
         let has = |name| attrs.iter().find(|attr| options::is(attr, name));
         let ty = &*input.ty;
-        check_type(ty, errors);
+        check_type(ty, subject, errors);
         if is_extractor(ty) || has("extract").is_some() {
             if let Some(arg) = has("arg") {
                 let message = "this comes from the server or the call and is no argument: it takes no `#[arg(..)]`";
@@ -118,28 +121,61 @@ impl Parameters {
             }
             return Parameter::Extractor;
         }
+        let Some(Taken { place, one, noun, all }) = Taken::of(subject) else {
+            let message = "a resource has no variables, and this is nothing of the server or the call: for many resources \
+                           there is `#[resource_template(\"uri/{variable}\")]`; what the server holds is `State<T>`, and an \
+                           extractor of your own has `#[extract]` before it";
+            errors.at(&input.pat, message);
+            return Parameter::Extractor;
+        };
         if types::name(ty).as_deref() == Some("Args") && types::argument(ty).is_some() {
             if let Some(arg) = has("arg") {
                 errors.at(arg, "put `#[arg(..)]` on the fields of the struct");
             }
             if self.whole().is_some() {
-                errors.at(ty, "one parameter takes all arguments already: keep one `Args<..>`");
+                errors.at(ty, format!("one parameter takes {all} already: keep one `Args<..>`"));
             }
             return Parameter::All;
         }
         let ident = match &*input.pat {
             Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => pat.ident.clone(),
             pat => {
-                let message = "an argument needs a plain name, which callers see: take it apart in the body, or take all \
-                               arguments as one struct, `Args(MyArgs { .. }): Args<MyArgs>`; if it is no argument, put \
-                               `#[extract]` before it";
+                let message = format!(
+                    "{one} needs a plain name, which callers see: take it apart in the body, or take {all} as one \
+                     struct, `Args(MyArgs {{ .. }}): Args<MyArgs>`; if it is no {noun}, put `#[extract]` before it"
+                );
                 errors.at(pat, message);
                 return Parameter::Extractor;
             }
         };
-        let argument = Argument::new(&ident, ty, attrs, &argument::PARAMETER, errors);
+        let argument = Argument::new(&ident, ty, attrs, place, errors);
         self.arguments.push(argument);
         Parameter::Argument(self.arguments.len() - 1)
+    }
+}
+
+/// What a parameter takes that is no extractor.
+struct Taken {
+    place: &'static Place,
+    one: &'static str,
+    noun: &'static str,
+    all: &'static str,
+}
+
+impl Taken {
+    const ARGUMENT: Self =
+        Self { place: &argument::PARAMETER, one: "an argument", noun: "argument", all: "all arguments" };
+    const VARIABLE: Self =
+        Self { place: &argument::VARIABLE, one: "a variable", noun: "variable", all: "all variables" };
+
+    /// `None` if there is nothing but extractors.
+    const fn of(subject: Subject) -> Option<Self> {
+        match subject {
+            Subject::Tool | Subject::App => Some(Self::ARGUMENT),
+            Subject::Prompt => Some(Self { place: &argument::TEXT, ..Self::ARGUMENT }),
+            Subject::Template => Some(Self::VARIABLE),
+            Subject::Resource => None,
+        }
     }
 }
 
@@ -179,45 +215,47 @@ fn is_extractor(ty: &Type) -> bool {
     types::name(ty).is_some_and(|name| EXTRACTORS.contains(&&*name))
 }
 
-fn check_type(ty: &Type, errors: &mut Errors) {
+fn check_type(ty: &Type, subject: Subject, errors: &mut Errors) {
+    let one = subject.one();
     match ty {
         Type::Reference(reference) => {
             let owned = types::owned(&reference.elem);
-            errors.at(ty, format!("a tool owns what it takes: write `{owned}` instead of `{}`", types::text(ty)));
+            errors.at(ty, format!("{one} owns what it takes: write `{owned}` instead of `{}`", types::text(ty)));
         }
         Type::ImplTrait(_) => {
-            errors
-                .at(ty, "a tool's parameter has one type, from which its schema is made: name it instead of `impl ..`");
+            let schema = if subject.has_schema() { ", from which its schema is made" } else { "" };
+            errors.at(ty, format!("{one}'s parameter has one type{schema}: name it instead of `impl ..`"));
         }
         Type::Infer(_) => errors.at(ty, "name the type"),
         _ if types::borrowed(ty) => {
-            errors.at(ty, "a tool owns what it takes: name a type without references, as `String` for `&str`");
+            errors.at(ty, format!("{one} owns what it takes: name a type without references, as `String` for `&str`"));
         }
         _ => {}
     }
 }
 
-/// What a tool's function cannot be.
-pub(crate) fn check_signature(sig: &Signature, blocking: bool, errors: &mut Errors) {
+/// What an entry's function cannot be.
+pub(crate) fn check_signature(sig: &Signature, subject: Subject, blocking: bool, errors: &mut Errors) {
+    let one = subject.one();
     let generics = &sig.generics;
     if !generics.params.is_empty() {
-        let message = "a tool has one schema and so no generic parameters: name the types";
-        errors.at(&generics.params, message);
+        let schema = if subject.has_schema() { "one schema and so " } else { "" };
+        errors.at(&generics.params, format!("{one} has {schema}no generic parameters: name the types"));
     } else if let Some(bounds) = &generics.where_clause {
-        errors.at(bounds, "a tool has no generic parameters, and so nothing to bound");
+        errors.at(bounds, format!("{one} has no generic parameters, and so nothing to bound"));
     }
     if let Some(token) = &sig.constness {
-        errors.at(token, "a tool cannot be a `const fn`: remove `const`");
+        errors.at(token, format!("{one} cannot be a `const fn`: remove `const`"));
     }
     if let syn::Safety::Unsafe(token) = &sig.safety {
-        errors
-            .at(token, "a tool cannot be `unsafe`, for its caller is not to be trusted: put the `unsafe` block inside");
+        let message = "cannot be `unsafe`, for its caller is not to be trusted: put the `unsafe` block inside";
+        errors.at(token, format!("{one} {message}"));
     }
     if let Some(abi) = &sig.abi {
-        errors.at(abi, "a tool is a Rust function: remove `extern`");
+        errors.at(abi, format!("{one} is a Rust function: remove `extern`"));
     }
     if let Some(variadic) = &sig.variadic {
-        errors.at(variadic, "a tool's parameters are counted");
+        errors.at(variadic, format!("{one}'s parameters are counted"));
     }
     if let (true, Some(token)) = (blocking, &sig.asyncness) {
         let message =
@@ -235,9 +273,13 @@ pub(crate) fn result(sig: &Signature) -> Type {
 }
 
 /// Checks the type of a result that must be written out again.
-pub(crate) fn check_result(ty: &Type, errors: &mut Errors) {
+pub(crate) fn check_result(ty: &Type, subject: Subject, errors: &mut Errors) {
     if types::mentions(ty, "impl") {
-        errors.at(ty, "name the type that the tool returns: `impl ..` cannot be written where the macro needs it");
+        let noun = subject.noun();
+        errors.at(
+            ty,
+            format!("name the type that the {noun} returns: `impl ..` cannot be written where the macro needs it"),
+        );
     } else if types::borrowed(ty) {
         let hint = match ty {
             Type::Reference(reference) => {
@@ -245,6 +287,6 @@ pub(crate) fn check_result(ty: &Type, errors: &mut Errors) {
             }
             _ => ": `String` instead of `&str`, or `&'static str`".into(),
         };
-        errors.at(ty, format!("a tool owns what it returns{hint}"));
+        errors.at(ty, format!("{} owns what it returns{hint}", subject.one()));
     }
 }

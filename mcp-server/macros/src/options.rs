@@ -39,18 +39,23 @@ pub(crate) enum Kind {
     Maybe,
     /// `= TYPE`.
     Type,
-    /// `(word, word = EXPR)`.
-    Words,
+    /// `(word, word = EXPR)`, and how that looks.
+    Words(&'static str),
 }
 
 /// Where options stand, and which.
 pub(crate) struct Place {
     /// `#[tool(..)]`.
     pub(crate) attribute: &'static str,
+    /// What the text is that stands before the options, if one does.
+    pub(crate) first: Option<&'static str>,
     pub(crate) known: &'static [Known],
     /// Options that go elsewhere, and words of other libraries: what to do instead.
-    pub(crate) advice: &'static [(&'static str, &'static str)],
+    pub(crate) advice: &'static [Advice],
 }
+
+/// A word, and what to do instead of writing it.
+pub(crate) type Advice = (&'static str, &'static str);
 
 impl Known {
     pub(crate) const fn new(name: &'static str, kind: Kind) -> Self {
@@ -73,7 +78,11 @@ enum Value {
 
 /// The options of one item, all of them known, each of its kind.
 #[derive(Default)]
-pub(crate) struct Options(Vec<(&'static str, Given)>);
+pub(crate) struct Options {
+    /// The text that stands before them.
+    pub(crate) first: Option<LitStr>,
+    given: Vec<(&'static str, Given)>,
+}
 
 impl Options {
     /// Those of all attributes of that name.
@@ -94,6 +103,12 @@ impl Options {
     /// Adds those that stand in the tokens; what is wrong with one does not hide the others.
     pub(crate) fn read(&mut self, tokens: TokenStream, place: &Place, errors: &mut Errors) {
         let read = |input: ParseStream<'_>| {
+            if place.first.is_some() && input.peek(LitStr) {
+                self.first = Some(input.parse()?);
+                if !input.is_empty() {
+                    input.parse::<Token![,]>()?;
+                }
+            }
             while !input.is_empty() {
                 if let Err(error) = self.read_one(input, place, errors) {
                     errors.add(error);
@@ -140,17 +155,17 @@ impl Options {
             return Ok(());
         }
         check(kind, &name, &value, errors);
-        self.0.push((canonical, Given { name, value }));
+        self.given.push((canonical, Given { name, value }));
         Ok(())
     }
 
     pub(crate) fn given(&self, name: &str) -> Option<&Given> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, given)| given)
+        self.given.iter().find(|(known, _)| *known == name).map(|(_, given)| given)
     }
 
     /// All of them, in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &Given)> {
-        self.0.iter().map(|(name, given)| (*name, given))
+        self.given.iter().map(|(name, given)| (*name, given))
     }
 
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
@@ -250,8 +265,8 @@ fn check(kind: Kind, name: &Ident, value: &Value, errors: &mut Errors) {
         (Kind::Flag, Value::Nothing) | (Kind::Maybe, Value::Nothing) => return,
         (Kind::Flag, Value::Expr(_)) if matches!(literal, Some(Literal::Bool(_))) => return,
         (Kind::Flag, _) => format!("write `{name}`, `{name} = true` or `{name} = false`"),
-        (Kind::Words, Value::Words(_)) => return,
-        (Kind::Words, _) => format!("list them in parentheses: `{name}(admin, team = \"storage\")`"),
+        (Kind::Words(_), Value::Words(_)) => return,
+        (Kind::Words(example), _) => format!("list them in parentheses: `{example}`"),
         (Kind::Type, Value::Type(_)) => return,
         (Kind::Type, _) => format!("give it a type: `{name} = Report`"),
         (Kind::Name, Value::Expr(_)) if matches!(literal, Some(Literal::Text(_))) => return,

@@ -20,20 +20,22 @@ pub(crate) struct Record<'a> {
     pub(crate) arguments: &'a [Argument],
     /// Whether members of other names are let through.
     pub(crate) open: bool,
+    /// Whether there is a schema; without one, it is only read.
+    pub(crate) described: bool,
 }
 
 impl Record<'_> {
     /// `serde::Deserialize` and `schemars::JsonSchema`, for a scope where `__mcp` is the support module.
     pub(crate) fn expand(&self) -> TokenStream {
-        let Self { ident, title, .. } = self;
+        let Self { ident, .. } = self;
         let generics = self.bounded();
         let (parameters, arguments, bounds) = generics.split_for_impl();
         let mut reading = generics.clone();
         reading.params.insert(0, syn::parse_quote!('__de));
         let (reading, ..) = reading.split_for_impl();
         let (names, read) = (self.names(), self.read());
-        let (schema, defaults) = (self.schema(), self.defaults());
-        let name = self.schema_name();
+        let defaults = self.defaults();
+        let described = self.described.then(|| self.describe());
         quote! {
             #defaults
             #[automatically_derived]
@@ -47,6 +49,16 @@ impl Record<'_> {
                     __mcp::read_record(__from)
                 }
             }
+            #described
+        }
+    }
+
+    fn describe(&self) -> TokenStream {
+        let Self { ident, title, .. } = self;
+        let generics = self.bounded();
+        let (parameters, arguments, bounds) = generics.split_for_impl();
+        let (name, schema) = (self.schema_name(), self.schema());
+        quote! {
             #[automatically_derived]
             impl #parameters __mcp::JsonSchema for #ident #arguments #bounds {
                 fn schema_name() -> __mcp::Name {
@@ -101,17 +113,18 @@ impl Record<'_> {
 
     /// `fn read` of `__mcp::Record`.
     fn read(&self) -> TokenStream {
+        let of = if self.described { quote!(__mcp::Argument) } else { quote!(__mcp::Variable) };
         let slots: Vec<Ident> = self.members().map(|(index, _)| slot(index)).collect();
         let arms = self.members().map(|(index, argument)| {
             let (ty, slot) = (&argument.ty, slot(index));
             let read = if argument.options.given("default").is_some() { quote!(or_null) } else { quote!(once) };
-            quote!(#index => <#ty as __mcp::Argument>::#read(__members, &mut #slot)?,)
+            quote!(#index => <#ty as #of>::#read(__members, &mut #slot)?,)
         });
         let fields = self.members().map(|(index, argument)| {
             let (field, ty, slot, name) = (&argument.ident, &argument.ty, slot(index), &argument.name);
             match self.default(index, argument) {
                 Some(value) => quote!(#field: #slot.unwrap_or_else(|| #value)),
-                None => quote!(#field: <#ty as __mcp::Argument>::or_missing(#slot, #name)?),
+                None => quote!(#field: <#ty as #of>::or_missing(#slot, #name)?),
             }
         });
         let rest = self.rest().map(|argument| {
@@ -215,7 +228,10 @@ impl Record<'_> {
                     let value = bound(expr);
                     quote!(.bound("maximum", #value))
                 }
-                ("min_length" | "max_length" | "min_items" | "max_items" | "pattern" | "header", Some(expr)) => {
+                (
+                    "min_length" | "max_length" | "min_items" | "max_items" | "pattern" | "title" | "header",
+                    Some(expr),
+                ) => {
                     let method = Ident::new(option, Span::mixed_site());
                     quote!(.#method(#expr))
                 }

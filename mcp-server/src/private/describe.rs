@@ -163,6 +163,11 @@ impl Property<'_> {
         self.set("description", text)
     }
 
+    /// Its name for people.
+    pub fn title(self, text: &'static str) -> Self {
+        self.set("title", text)
+    }
+
     /// The least or the greatest number.
     pub fn bound(self, keyword: &'static str, number: impl Number) -> Self {
         self.set_each(keyword, number)

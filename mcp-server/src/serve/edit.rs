@@ -13,7 +13,7 @@ use super::table::{Slots, Table};
 use crate::extract::States;
 use crate::facts::{Parts, Workshop};
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
-use crate::into_tool::{IntoTool, IntoTools};
+use crate::into_tool::{Entries, IntoTool, IntoTools};
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::tool::Tool;
@@ -58,9 +58,14 @@ impl Edit {
         self.change(Change::Tools);
     }
 
-    /// Several more.
+    /// Several more: a value whose `impl` block has [`#[tools]`](macro@crate::tools), with all that it has; or a list.
     pub fn add_all(&mut self, tools: impl IntoTools) {
-        tools.into_tools().into_iter().for_each(|tool| self.add(tool));
+        let Entries { tools, apps, resources, resource_templates, prompts } = tools.into_tools();
+        tools.into_iter().for_each(|tool| self.add(tool));
+        apps.into_iter().for_each(|app| self.add_app(app));
+        resources.into_iter().for_each(|resource| self.add_resource(resource));
+        resource_templates.into_iter().for_each(|template| self.add_resource_template(template));
+        prompts.into_iter().for_each(|prompt| self.add_prompt(prompt));
     }
 
     /// Without the tool of that name; false if there is none.

@@ -100,11 +100,11 @@ impl fmt::Debug for UiApp {
     }
 }
 
-/// A tool and its page: a [`UiApp`], or what a macro made of a function.
+/// A tool and its page: a [`UiApp`], or what [`#[app]`](macro@crate::app) made of a function.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no app",
-    label = "no `UiApp`",
-    note = "build one: `UiApp::new(tool).view(\"page.html\", include_str!(\"page.html\"))`"
+    label = "neither a `UiApp` nor a function with `#[app]`",
+    note = "put `#[app(view = \"page.html\")]` above the function, or build one: `UiApp::new(tool).view(\"page.html\", include_str!(\"page.html\"))`"
 )]
 pub trait IntoApp {
     /// The app, as it could have been written by hand.

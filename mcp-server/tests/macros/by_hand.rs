@@ -132,7 +132,7 @@ struct Add {
 
 #[tokio::test]
 async fn a_macro_publishes_what_the_builder_does() {
-    let of_macros = [book.into_tool(), plan.into_tool()].into_iter().chain(Desk::tools(Arc::new(Desk)));
+    let of_macros = [book.into_tool(), plan.into_tool()].into_iter().chain(Desk::entries(Arc::new(Desk)).tools);
     let by_hand = vec![
         Tool::new("book")
             .title("Booking")

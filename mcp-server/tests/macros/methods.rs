@@ -150,7 +150,7 @@ async fn methods_are_described_like_functions() {
 
 #[test]
 fn tools_stand_in_the_order_of_the_block() {
-    let tools = Desk::tools(Arc::new(Desk::new()));
+    let tools = Desk::entries(Arc::new(Desk::new())).tools;
     let names: Vec<String> = tools.iter().map(|tool| format!("{tool:?}")).collect();
     let wanted = [
         "add",

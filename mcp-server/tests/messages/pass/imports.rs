@@ -13,11 +13,16 @@ mod without {
         fn add(&self, a: u8, b: u8) -> u8 {
             a + b
         }
+
+        #[prompt]
+        fn say(&self) -> String {
+            String::new()
+        }
     }
 }
 
 mod with {
-    use mcp_server::{tool, tools};
+    use mcp_server::{app, prompt, resource, resource_template, tool, tools};
 
     pub struct Desk;
 
@@ -34,6 +39,25 @@ mod with {
 
     #[tools]
     impl Other {
+        #[resource("a://b")]
+        fn hold(&self) -> String {
+            String::new()
+        }
+
+        #[resource_template("a://b/{c}")]
+        fn make(&self, c: String) -> String {
+            c
+        }
+
+        #[prompt]
+        fn say(&self) -> String {
+            String::new()
+        }
+
+        /// Shows.
+        #[app(view = "a.html")]
+        fn show(&self) {}
+
         /// Adds.
         #[tool]
         fn add(&self, a: u8, b: u8) -> u8 {

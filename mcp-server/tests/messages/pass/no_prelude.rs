@@ -2,7 +2,9 @@
 #![no_implicit_prelude]
 #![allow(dead_code)]
 
-use ::mcp_server::{Args, Arguments, Server, State, CallError, tool, tools};
+use ::mcp_server::{
+    Args, Arguments, CallError, Server, State, app, json, prompt, resource, resource_template, tool, tools,
+};
 use ::std::string::String;
 
 /// Searches.
@@ -44,6 +46,60 @@ fn go(Args(point): Args<Point>) -> u8 {
     point.x
 }
 
+/// Holds something.
+#[resource("a://b", mime = "text/plain", audience = ["user"], priority = 1, size = 3, csp(connect = ["https://a.example"]))]
+fn held(State(limit): State<u8>) -> ::core::option::Option<String> {
+    let _ = limit;
+    ::core::option::Option::None
+}
+
+#[resource_template("a://{b}/{c}{?d}", meta = json!({"a": 1}))]
+async fn made(
+    #[arg(complete = ["a"])] b: u8,
+    #[arg(complete = LIST)] c: String,
+    #[arg(default = 1, complete = proposed)] d: u8,
+) -> ::core::result::Result<String, CallError> {
+    let _ = (b, d);
+    ::core::result::Result::Ok(c)
+}
+
+const LIST: [&str; 1] = ["a"];
+
+fn proposed(typed: String) -> ::std::vec::Vec<String> {
+    let _ = typed;
+    ::std::vec::Vec::new()
+}
+
+#[resource_template("b://{x}/{kind}")]
+fn made_whole(Args(point): Args<Point>) -> String {
+    let _ = point;
+    String::new()
+}
+
+#[prompt(blocking, open)]
+fn said(#[arg(one_of = ["a", "b"], default = "a", title = "Text")] text: String, kind: ::core::option::Option<Kind>) -> String {
+    let _ = kind;
+    text
+}
+
+#[prompt]
+fn said_whole(Args(pair): Args<Pair>) -> String {
+    let _ = pair.b;
+    pair.a
+}
+
+#[derive(Arguments)]
+struct Pair {
+    a: String,
+    b: ::core::option::Option<u8>,
+}
+
+/// Shows.
+#[app(view = "a.html", visibility = ["model"], permissions(camera), domain = "a.example", prefers_border)]
+fn shown(a: u8) -> u8 {
+    a
+}
+
 struct Desk;
 
 #[tools]
@@ -54,6 +110,27 @@ impl Desk {
         a
     }
 
+    #[resource("c://d")]
+    fn held(&self) -> String {
+        String::new()
+    }
+
+    #[resource_template("c://{e}")]
+    async fn made(&self, #[arg(complete = Self::proposed)] e: String) -> String {
+        e
+    }
+
+    #[prompt]
+    async fn said(&self, f: u8) -> String {
+        let _ = f;
+        String::new()
+    }
+
+    fn proposed(typed: String) -> ::std::vec::Vec<String> {
+        let _ = typed;
+        ::std::vec::Vec::new()
+    }
+
     /// Adds, too.
     #[tool]
     fn add_shared(self: ::std::sync::Arc<Self>, a: u8) -> u8 {
@@ -62,5 +139,6 @@ impl Desk {
 }
 
 fn main() {
-    let _ = Server::new("a", "1").tool(search).tool(go).tools(Desk);
+    let server = Server::new("a", "1").tool(search).tool(go).tools(Desk).resource(held).resource_template(made);
+    let _ = server.resource_template(made_whole).prompt(said).prompt(said_whole).app(shown);
 }

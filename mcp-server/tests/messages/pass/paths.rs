@@ -28,6 +28,27 @@ enum Either {
     Other,
 }
 
+#[mcp_server::resource("a://b")]
+async fn held(ctx: mcp_server::Ctx) -> std::option::Option<String> {
+    ctx.uri().map(std::borrow::ToOwned::to_owned)
+}
+
+#[mcp_server::resource_template("a://{b}")]
+fn made(#[arg(complete = ["1"])] b: Option) -> String {
+    b.to_string()
+}
+
+#[mcp_server::prompt]
+async fn said(#[arg(default, one_of = [1, 2])] b: Vec, c: std::option::Option<String>) -> String {
+    format!("{b} {c:?}")
+}
+
+/// Shows.
+#[mcp_server::app(view = "a.html", csp(connect = ["https://a.example"]), permissions(camera), visibility = ["app"])]
+fn shown() -> String {
+    String::new()
+}
+
 struct Desk;
 
 #[::mcp_server::tools]
@@ -36,6 +57,11 @@ impl Desk {
     #[::mcp_server::tool]
     async fn sum(&self, mcp_server::Args(pair): mcp_server::Args<Pair>, ctx: mcp_server::Ctx) -> std::string::String {
         format!("{} {}", pair.a + pair.b, ctx.tool())
+    }
+
+    #[mcp_server::resource("b://b")]
+    async fn held(&self) -> String {
+        String::new()
     }
 
     /// Compares.
@@ -47,6 +73,7 @@ impl Desk {
 
 fn main() {
     let _ = (add(1, 2, std::string::String::new()), Either::Other);
-    let app = mcp_server::Server::new("a", "1").tool(add).tools(Desk).build();
+    let app = mcp_server::Server::new("a", "1").tool(add).tools(Desk).resource(held).resource_template(made);
+    let app = app.prompt(said).app(shown).build();
     assert!(app.is_ok(), "{app:?}");
 }
