@@ -86,7 +86,7 @@ fn progress(progress: f64) -> Note {
 
 #[test]
 fn row_1_discover() {
-    proves(&["VER-3"]);
+    proves(&["VER-3", "VER-22"]);
     for sent in both(&discover()) {
         let result = &sent.one()["result"];
         assert!(result["supportedVersions"].as_array().unwrap().contains(&json!(MODERN)));
