@@ -351,7 +351,7 @@ fn nothing_is_asked_of_a_client_that_asks_nothing_life_5() {
     let (listening, _) = script.attach(&[("accept", "text/event-stream")]);
     for _ in 0..2 {
         script.advance(Span::secs(3600));
-        assert_eq!(script.sent(listening).messages, [json!(0); 0]);
+        assert_eq!(script.sent(listening).messages.len(), 0);
         script.send(&fixture::initialized());
     }
 }
