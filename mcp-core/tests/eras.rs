@@ -303,6 +303,73 @@ fn a_list_may_be_kept_and_its_changes_be_told_as_well_cache_5() {
     );
 }
 
+#[test]
+fn a_server_without_logging_sends_no_log_whatever_its_code_says_log_1() {
+    let endpoint = fixture::builder().logging(false).build().unwrap();
+    let mut script = session_of(Arc::clone(&endpoint));
+    assert_eq!(script.send(&fixture::request(9, "logging/setLevel", &json!({"level": "debug"}))).code(), -32601);
+    script.send(&call(1));
+    let stream = script.stream();
+    script.note(log(Level::Emergency));
+    script.done(text("done"));
+    assert_eq!(script.sent(stream).one()["id"], 1);
+
+    let mut exchange = Script::new(Exchange::new(MachineId(1), endpoint, Time(1_000_000)));
+    let meta = json!({"io.modelcontextprotocol/logLevel": "debug"});
+    exchange.send(&modern("tools/call", &json!({"name": "echo", "_meta": meta})));
+    exchange.note(log(Level::Emergency));
+    exchange.done(text("done"));
+    assert_eq!(exchange.received().one()["id"], 1);
+}
+
+#[test]
+fn progress_is_of_its_request_and_not_of_who_listens_prog_4_sub_4() {
+    let listen = json!({"notifications": {"toolsListChanged": true}});
+    let mut script = pipe();
+    let acknowledged = script.send(&fixture::modern("l", "subscriptions/listen", &listen, &json!({})));
+    assert_eq!(acknowledged.one()["method"], "notifications/subscriptions/acknowledged");
+    let meta = json!({"progressToken": "p", "io.modelcontextprotocol/logLevel": "debug"});
+    script.send(&modern("tools/call", &json!({"name": "echo", "_meta": meta})));
+    script.note(progress(1.0));
+    script.note(log(Level::Info));
+    script.done(text("done"));
+    let sent = script.received().messages;
+    assert_eq!(sent.len(), 3, "{sent:?}");
+    assert_eq!(sent[0]["params"]["progressToken"], "p");
+    for message in &sent[..2] {
+        assert_eq!(message.pointer("/params/_meta/io.modelcontextprotocol~1subscriptionId"), None, "{message}");
+    }
+}
+
+#[test]
+fn nothing_is_asked_of_a_client_that_asks_nothing_life_5() {
+    let mut policy = Policy::default();
+    policy.timing.opening = Span::secs(86_400);
+    let endpoint = fixture::builder().policy(policy).build().unwrap();
+    let mut script = Script::new(Session::new(MachineId(1), endpoint, SessionId::new([7; 16]), Time(1_000_000)));
+    script.send(&fixture::initialize("2025-11-25", &json!({"elicitation": {}, "roots": {}, "sampling": {}})));
+    let (listening, _) = script.attach(&[("accept", "text/event-stream")]);
+    for _ in 0..2 {
+        script.advance(Span::secs(3600));
+        assert_eq!(script.sent(listening).messages.len(), 0);
+        script.send(&fixture::initialized());
+    }
+}
+
+#[test]
+fn members_that_nobody_knows_are_passed_over_base_10() {
+    let mut message = fixture::request(1, "tools/list", &json!({"foo": 1}));
+    message["extra"] = json!({"a": []});
+    assert!(session().send(&message).one()["result"]["tools"].is_array());
+    let mut message = modern("tools/list", &json!({"foo": [null]}));
+    message["extra"] = json!(true);
+    assert!(exchange().send(&message).one()["result"]["tools"].is_array());
+    for params in [json!([]), json!("x"), json!(7)] {
+        let sent = session().send(&fixture::request(1, "tools/list", &params));
+        assert!(matches!(sent.code(), -32602 | -32600), "{params}: {}", sent.text);
+    }
+}
+
 /// What nobody should send, in any place.
 fn hostile() -> Vec<Value> {
     let mut deep = json!([]);

@@ -11,7 +11,7 @@ use mcp_core::{
     Revision, StreamId, Time, View,
 };
 use serde_json::{Value, json};
-use testkit::{Script, Sent, Site, Talk, Web, fixture};
+use testkit::{Script, Sent, Site, Talk, Web, fixture, proves};
 
 #[path = "matrix/listening.rs"]
 mod listening;
@@ -86,6 +86,7 @@ fn progress(progress: f64) -> Note {
 
 #[test]
 fn row_1_discover() {
+    proves(&["VER-3", "VER-22"]);
     for sent in both(&discover()) {
         let result = &sent.one()["result"];
         assert!(result["supportedVersions"].as_array().unwrap().contains(&json!(MODERN)));
@@ -96,6 +97,7 @@ fn row_1_discover() {
 
 #[test]
 fn row_2_discover_without_meta_and_then_a_handshake() {
+    proves(&["VER-4", "VER-23", "CASE-123"]);
     let message = bare(discover());
     let mut site = http();
     let sent = site.post(&message, &[("mcp-protocol-version", MODERN), ("mcp-method", "server/discover")]);
@@ -147,12 +149,14 @@ fn row_5_initialize_with_modern_meta_is_unknown() {
 
 #[test]
 fn row_6_modern_without_the_version_header() {
+    proves(&["HDR-1"]);
     let sent = http().post(&modern("tools/list", &json!({})), &[("mcp-method", "tools/list")]);
     assert_eq!((sent.status(), sent.code(), &sent.one()["id"]), (400, -32020, &json!(1)));
 }
 
 #[test]
 fn row_7_a_header_that_differs_from_the_meta() {
+    proves(&["HDR-1"]);
     for version in ["2025-11-25", "2025-06-18", "1900-01-01", ""] {
         let headers = [("mcp-method", "tools/list"), ("mcp-protocol-version", version)];
         let sent = http().post(&modern("tools/list", &json!({})), &headers);
@@ -162,6 +166,7 @@ fn row_7_a_header_that_differs_from_the_meta() {
 
 #[test]
 fn row_8_an_unknown_version() {
+    proves(&["VER-2", "CASE-104"]);
     let mut message = modern("tools/list", &json!({}));
     message["params"]["_meta"][VERSION] = json!("1900-01-01");
     let [over_http, over_stdio] = both(&message);
@@ -176,12 +181,14 @@ fn row_8_an_unknown_version() {
 
 #[test]
 fn row_9_without_client_capabilities() {
+    proves(&["BASE-15", "CASE-103"]);
     let [over_http, over_stdio] = both(&without(modern("tools/list", &json!({})), CAPABILITIES));
     assert_eq!((over_http.status(), over_http.code(), over_stdio.code()), (400, -32602, -32602));
 }
 
 #[test]
 fn row_10_without_client_info() {
+    proves(&["BASE-14"]);
     let message = modern("tools/list", &json!({}));
     assert!(message["params"]["_meta"].get("io.modelcontextprotocol/clientInfo").is_none());
     let [over_http, over_stdio] = both(&message);
@@ -192,6 +199,7 @@ fn row_10_without_client_info() {
 
 #[test]
 fn row_11_mcp_method_absent_or_wrong() {
+    proves(&["HDR-2"]);
     let message = modern("tools/list", &json!({}));
     for method in [None, Some("TOOLS/LIST"), Some("Tools/list"), Some("tools/call"), Some("")] {
         let mut headers = vec![("mcp-protocol-version", MODERN)];
@@ -203,6 +211,7 @@ fn row_11_mcp_method_absent_or_wrong() {
 
 #[test]
 fn row_12_mcp_name_in_base64() {
+    proves(&["HDR-5", "HDR-6"]);
     for (name, right) in [("=?base64?ZWNobw==?=", (200, 0)), ("=?base64?ZWNobw?=", (400, -32020))] {
         let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", name)];
         let sent = http().post(&echo(&json!({})), &headers);
@@ -258,6 +267,7 @@ fn row_14_an_error_of_a_legacy_method_is_a_200_unless_the_server_means_another_s
 
 #[test]
 fn row_15_a_session_that_has_ended() {
+    proves(&["HTTP-22"]);
     let mut site = http();
     let session = site.open(Revision::V2025_11_25, &json!({})).encode();
     assert_eq!(site.delete(&sessioned(&session)).status(), 204);
@@ -270,6 +280,7 @@ fn row_15_a_session_that_has_ended() {
 
 #[test]
 fn row_16_a_session_header_on_a_modern_request() {
+    proves(&["HTTP-47"]);
     let mut site = http();
     let session = site.open(Revision::V2025_11_25, &json!({})).encode();
     for id in [&*session, "gone"] {
@@ -286,6 +297,7 @@ fn row_16_a_session_header_on_a_modern_request() {
 
 #[test]
 fn row_17_get_and_delete_with_a_modern_header() {
+    proves(&["HTTP-48"]);
     let mut site = http();
     let session = site.open(Revision::V2025_11_25, &json!({})).encode();
     for headers in
@@ -301,6 +313,7 @@ fn row_17_get_and_delete_with_a_modern_header() {
 
 #[test]
 fn row_18_arrays() {
+    proves(&["BASE-11", "BATCH-4"]);
     let batch = json!([fixture::request(1, "ping", &json!({})), fixture::request("b", "nope", &json!({}))]);
     let mut site = http();
     let session = site.open(Revision::V2025_03_26, &json!({})).encode();
@@ -331,6 +344,7 @@ fn ask() -> Outcome {
 
 #[test]
 fn row_19_a_tool_that_needs_elicitation() {
+    proves(&["MRTR-15", "SHIM-5"]);
     let mut site = http();
     site.view = form_view();
     site.answer = Some(|_| ask());
@@ -356,6 +370,7 @@ fn row_19_a_tool_that_needs_elicitation() {
 
 #[test]
 fn row_20_a_state_that_was_tampered_with() {
+    proves(&["MRTR-8"]);
     let mut site = http();
     site.answer = Some(|_| ask());
     let sent = site.modern(&echo(&json!({"elicitation": {}})));
@@ -371,6 +386,7 @@ fn row_20_a_state_that_was_tampered_with() {
 
 #[test]
 fn row_21_a_reader_that_leaves_in_the_middle() {
+    proves(&["HTTP-46", "HTTP-28"]);
     let mut modern = Script::new(Exchange::new(MachineId(1), fixture::endpoint(), Time(0)));
     let mut message = echo(&json!({}));
     message["params"]["_meta"]["progressToken"] = json!(1);
@@ -397,6 +413,7 @@ fn row_21_a_reader_that_leaves_in_the_middle() {
 
 #[test]
 fn row_23_a_cancelled_call_is_silent() {
+    proves(&["CANC-2", "STDIO-7"]);
     for (hello, call) in [
         (None, fixture::modern(7, "tools/call", &json!({"name": "echo", "_meta": {"progressToken": 1}}), &json!({}))),
         (
@@ -421,6 +438,7 @@ fn row_23_a_cancelled_call_is_silent() {
 
 #[test]
 fn row_25_logs_for_who_asked_and_from_its_level() {
+    proves(&["LOG-3"]);
     let levels = |sent: &Sent| -> Vec<String> {
         sent.messages.iter().filter_map(|message| message["params"]["level"].as_str().map(Into::into)).collect()
     };
@@ -444,6 +462,7 @@ fn row_25_logs_for_who_asked_and_from_its_level() {
 
 #[test]
 fn row_26_two_clients_with_the_same_ids() {
+    proves(&["BASE-4"]);
     let endpoint = fixture::endpoint();
     let mut message = echo(&json!({}));
     message["params"]["_meta"]["progressToken"] = json!(1);
@@ -467,6 +486,7 @@ fn row_26_two_clients_with_the_same_ids() {
 
 #[test]
 fn row_33_both_eras_interleaved_on_one_stream() {
+    proves(&["VER-21"]);
     let mut script = stdio().speaking(Revision::V2025_11_25);
     script.send(&fixture::initialize("2025-11-25", &json!({"sampling": {}})));
     script.send(&fixture::initialized());
@@ -494,6 +514,7 @@ fn row_33_both_eras_interleaved_on_one_stream() {
 
 #[test]
 fn row_34_a_missing_capability_that_a_handler_finds_before_any_output() {
+    proves(&["HTTP-42", "VER-6"]);
     let mut site = http();
     site.answer = Some(|_| {
         let missing = r#"{"requiredCapabilities":{"sampling":{}}}"#;

@@ -10,9 +10,12 @@ use mcp_server::{App, Caller, Policy, Server, State, Tool};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Baskets by handle, each with its owner.
+/// What is in a basket, and whose it is.
+type Basket = (Option<String>, Vec<String>);
+
+/// Baskets by handle, and how many bits were drawn for handles.
 #[derive(Default)]
-struct Baskets(Mutex<HashMap<String, (Option<String>, Vec<String>)>>, AtomicU64);
+struct Baskets(Mutex<HashMap<String, Basket>>, AtomicU64);
 
 #[derive(Deserialize, JsonSchema)]
 struct Add {

@@ -41,7 +41,8 @@ const ROWS: &[(&str, (usize, usize))] = &[
     ("request sampling/createMessage", ALL),
     ("request roots/list", ALL),
     ("request elicitation/create", (2, 4)),
-    ("notifications/cancelled", ALL),
+    // In 2026-07-28 only for a listening request whose result cannot be sent, and it always can (A1, CANC-6).
+    ("notifications/cancelled", LEGACY),
     ("notifications/progress", ALL),
     ("notifications/message", ALL),
     ("notifications/tools/list_changed", ALL),
@@ -124,11 +125,11 @@ impl Matrix {
 }
 
 /// Whether the protocol has it in that revision. Results of extensions exist wherever they were declared; an error that is not
-/// listed exists nowhere (ERR-1).
+/// listed exists nowhere (ERR-1), nor does the answer to nothing.
 fn exists(row: &str, column: usize) -> bool {
     match ROWS.iter().find(|(known, _)| *known == row) {
         Some((_, (first, last))) => (*first..=*last).contains(&column),
-        None => row.starts_with("result of "),
+        None => row.starts_with("result of ") && row != "result of ?",
     }
 }
 

@@ -32,3 +32,16 @@ pub fn proves(ids: &[&str]) {
         writeln!(file, "{}", json!({"test": test, "ids": ids})).expect("what is proved can be written down");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reads_like_no_id_is_found_out() {
+        proves(&[]);
+        for slip in ["HTTP41", "http-41", "HTTP-", "-41", "HTTP-4-1a", ""] {
+            assert!(std::panic::catch_unwind(|| proves(&[slip])).is_err(), "{slip}");
+        }
+    }
+}

@@ -404,7 +404,8 @@ impl<M: Machine> Script<M> {
             let meta = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
             let legacy = self.legacy.unwrap_or(Revision::NEWEST_LEGACY);
             let revision = if meta.is_null() || !self.modern { legacy } else { Revision::MODERN }.as_str();
-            let method = message["method"].as_str().unwrap_or_default();
+            // An answer to a question of the server asks for nothing, and its id is the server's.
+            let Some(method) = message["method"].as_str() else { continue };
             self.asked.insert(message["id"].to_string(), (method.to_owned(), revision.to_owned()));
         }
     }

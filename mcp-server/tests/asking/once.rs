@@ -176,7 +176,7 @@ fn state_of(answer: &Answer) -> Value {
 }
 
 #[test]
-fn a_one_time_state_is_refused_the_second_time_mrtr_10() {
+fn a_one_time_state_is_refused_the_second_time_mrtr_10_case_116() {
     let app = shop();
     block_on(async {
         let mut client = able(&app, Revision::MODERN).connect();
