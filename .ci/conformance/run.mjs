@@ -1,13 +1,11 @@
-// Runs the official conformance suite against the demo server: the scenarios of scenarios.txt, or with --all everything, unjudged.
+// Runs the official conformance suites against the demo server and judges every check of every scenario. See README.md.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 
-const here = dirname(fileURLToPath(import.meta.url));
-const [demo, modules, mode] = process.argv.slice(2);
+const [demo, modules, only] = process.argv.slice(2);
 const suite = join(modules, 'node_modules/conformance/dist/index.js');
 const oldSuite = join(modules, 'node_modules/conformance-old/dist/index.js');
 
@@ -34,7 +32,7 @@ function start(command, args) {
   return state;
 }
 
-// A fresh server for each group of runs, so that none sees another's changes.
+// A fresh server for each run, so that none sees another's changes.
 async function withServer(use) {
   const server = start(demo, ['--http', '127.0.0.1:0']);
   let url;
@@ -54,127 +52,113 @@ async function withServer(use) {
 }
 
 let folders = 0;
-// Runs the suite once; its checks by scenario, and what it printed.
-async function conformance(program, args, limit) {
+// Runs a command of a suite; what it wrote into its folder, by scenario.
+async function conformance(program, args, limit = 600_000) {
   const folder = join(scratch, String(folders++));
-  const run = start(process.execPath, [program, 'server', ...args, '--output-dir', folder]);
+  const run = start(process.execPath, [program, ...args, ...(args[0] === 'server' ? ['--output-dir', folder] : [])]);
   const late = await Promise.race([run.ended.then(() => false), delay(limit, true, { ref: false })]);
   if (late) run.child.kill('SIGKILL');
-  await run.ended;
+  const status = await run.ended;
   const checks = new Map();
   for (const name of existsSync(folder) ? readdirSync(folder).sort() : []) {
     const file = join(folder, name, 'checks.json');
     const scenario = name.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT.*$/, '');
     if (existsSync(file)) checks.set(scenario, JSON.parse(readFileSync(file, 'utf8')));
   }
-  return { checks, text: late ? `killed after ${limit / 1000} s\n${run.text}` : run.text };
+  return { checks, status: late ? `killed after ${limit / 1000} s` : status, text: run.text };
 }
 
-function tally(checks) {
-  const count = status => checks.filter(check => check.status === status).length;
-  return { passed: count('SUCCESS'), failed: count('FAILURE'), warnings: count('WARNING'), skipped: count('SKIPPED') };
+// The server scenarios that a suite has, and which of them belong to extensions.
+async function known(program) {
+  const { text, status } = await conformance(program, ['list', '--server']);
+  const scenarios = new Map([...text.matchAll(/^ {2}- (\S+) \[(.+)\]$/gm)].map(([, name, versions]) => [name, versions]));
+  if (status !== 0 || scenarios.size === 0) throw new Error(`the suite lists no scenarios: ${text}`);
+  return scenarios;
 }
 
-const row = (revision, scenario, { passed, failed, warnings, skipped }, verdict) =>
-  `| ${revision} | ${scenario} | ${passed} | ${failed} | ${warnings} | ${skipped} | ${verdict} |`;
-const heading = '| revision | scenario | passed | failed | warnings | skipped | |\n|---|---|---|---|---|---|---|';
+// Those that a revision requires, and those that the suite runs with them and does not count, with its reason.
+function required(revision) {
+  const text = readFileSync(join(modules, `node_modules/conformance/requirements/${revision}.yaml`), 'utf8');
+  const [, server] = text.match(/^server:\n((?: {2}- \S+\n)+)/m);
+  const [, extra = ''] = text.split(/^not_scored:/m);
+  return new Map([
+    ...[...server.matchAll(/- (\S+)/g)].map(match => [match[1], 'scored']),
+    ...[...extra.matchAll(/- scenario: (\S+)\n\s+leg: server\n\s+reason: (\S+)/g)].map(match => [match[1], match[2]]),
+  ]);
+}
+
 const tell = check => `${check.status} ${check.id} (${check.name}): ${(check.errorMessage ?? check.details?.message ?? check.description ?? '').slice(0, 2000)}`;
 const noteworthy = check => ['FAILURE', 'WARNING', 'SKIPPED'].includes(check.status);
 
-function readScenarios() {
-  const runs = new Map();
-  for (const line of readFileSync(join(here, 'scenarios.txt'), 'utf8').split('\n')) {
-    if (!line.trim() || line.startsWith('#')) continue;
-    const [, revision, scenario, id, reason] = line.match(/^(\S+) (\S+)(?: (\S+): (.+))?$/) ?? [];
-    if (!revision) throw new Error(`scenarios.txt: cannot read the line: ${line}`);
-    const key = `${revision} ${scenario}`;
-    const run = runs.get(key) ?? { revision, scenario, allowed: new Map() };
-    if (id) run.allowed.set(id, reason);
-    else if (run.listed) throw new Error(`scenarios.txt: listed twice: ${key}`);
-    else run.listed = true;
-    runs.set(key, run);
+// What is wrong with a scenario. A warning and a skipped check are too: the demo has all that a scenario could ask for.
+function problems(found, text) {
+  const bad = found.filter(noteworthy).map(tell);
+  // The schema check alone says nothing about the scenario.
+  if (!found.some(check => ['SUCCESS', 'FAILURE'].includes(check.status) && check.id !== 'wire-schema-valid')) {
+    bad.push(`no check ran: ${text.trim().slice(-1000)}`);
   }
-  for (const [key, run] of runs) if (!run.listed) throw new Error(`scenarios.txt: ${key} has a reason but no line of its own`);
-  return [...runs.values()];
+  return bad;
 }
 
-async function listed() {
-  const runs = readScenarios();
-  const details = [];
-  let passed = 0;
-  let failed = 0;
-  console.log(heading);
-  for (const revision of new Set(runs.map(run => run.revision))) {
-    const died = await withServer(async url => {
-      for (const { scenario, allowed } of runs.filter(run => run.revision === revision)) {
-        const old = revision === 'old-suite';
-        const args = ['--url', url, '--scenario', scenario, ...(old ? [] : ['--spec-version', revision])];
-        const { checks, text } = await conformance(old ? oldSuite : suite, args, 60_000);
-        const found = checks.get(scenario) ?? [];
-        const problems = found.filter(noteworthy).filter(check => check.status === 'FAILURE' || !allowed.has(check.id)).map(tell);
-        for (const id of allowed.keys()) {
-          if (!found.some(check => check.id === id && ['WARNING', 'SKIPPED'].includes(check.status))) problems.push(`${id}: neither warned nor was skipped, remove its line`);
-        }
-        // The schema check alone says nothing about the scenario.
-        if (!found.some(check => ['SUCCESS', 'FAILURE'].includes(check.status) && check.id !== 'wire-schema-valid')) {
-          problems.push(`no check ran: ${text.trim().split('\n').slice(0, 3).join(' ').slice(0, 1000)}`);
-        }
-        if (problems.length) {
-          failed++;
-          details.push(`\n${revision} ${scenario}:`, ...problems.map(problem => `- ${problem}`));
-        } else {
-          passed++;
-        }
-        console.log(row(revision, scenario, tally(found), problems.length ? 'FAIL' : 'ok'));
-      }
-    });
-    if (died !== undefined) {
-      failed++;
-      details.push(`\nthe server ended during ${revision}: ${died}`);
-    }
+const totals = { passed: 0, failed: 0 };
+const details = [];
+const apart = [];
+const summary = [];
+
+// One command line of a suite. `classes`: what the suite requires, if it says so. Extensions are told and not judged.
+async function run({ title, program, args, classes, extensions, exits }) {
+  let outcome;
+  const died = await withServer(async url => (outcome = await conformance(program, ['server', '--url', url, ...args])));
+  const { checks, status, text } = outcome;
+  const announced = [...text.matchAll(/^=== Running scenario: (\S+) ===$/gm)].map(match => match[1]);
+  const names = new Set([...(classes?.keys() ?? []), ...announced, ...checks.keys()]);
+  const counts = { passed: 0, failed: 0 };
+  for (const name of names) {
+    const found = checks.get(name) ?? [];
+    const count = wanted => found.filter(check => check.status === wanted).length;
+    const bad = problems(found, text.split(`=== Running scenario: ${name} ===`)[1]?.split('=== Running scenario:')[0] ?? 'the suite did not run it');
+    const extension = extensions.has(name);
+    const verdict = bad.length === 0 ? 'ok' : extension ? 'not ok, not required' : 'FAIL';
+    console.log(`| ${title} | ${name} | ${classes?.get(name) ?? (extension ? 'extension' : 'all')} | ${['SUCCESS', 'FAILURE', 'WARNING', 'SKIPPED'].map(count).join(' | ')} | ${verdict} |`);
+    if (extension) apart.push(`- ${title} ${name}: ${bad.length === 0 ? 'ok' : bad[0].slice(0, 160)}`);
+    else counts[bad.length ? 'failed' : 'passed']++;
+    if (bad.length && !extension) details.push(`\n${title} ${name}:`, ...bad.map(problem => `- ${problem}`));
   }
-  for (const { revision, scenario, allowed } of runs) {
-    for (const [id, reason] of allowed) details.push(`\n${revision} ${scenario}: ${id} is allowed: ${reason}`);
+  // The suite's own verdict counts as well, wherever it does not count extensions.
+  const whole = [];
+  if (names.size === 0) whole.push(`nothing ran: ${text.trim().slice(-1500)}`);
+  if (typeof status !== 'number' || (exits && status !== 0)) whole.push(`the suite ended with ${status}: ${text.trim().slice(-1500)}`);
+  if (died !== undefined) whole.push(`the server ended: ${died}`);
+  if (whole.length) {
+    counts.failed++;
+    details.push(`\n${title}:`, ...whole.map(problem => `- ${problem}`));
   }
-  if (details.length) console.log(details.join('\n'));
-  console.log(`\n${passed} passed, ${failed} failed`);
-  process.exitCode = failed || !passed ? 1 : 0;
+  totals.passed += counts.passed;
+  totals.failed += counts.failed;
+  summary.push(`- ${title} (\`${args.join(' ')}\`): ${counts.passed} passed, ${counts.failed} failed, status ${status}`);
 }
 
-// The server scenarios that the suite runs with a revision's requirements and does not count.
-function notScored(revision) {
-  const text = readFileSync(join(modules, `node_modules/conformance/requirements/${revision}.yaml`), 'utf8');
-  const [, extra = ''] = text.split(/^not_scored:/m);
-  return [...extra.matchAll(/- scenario: (\S+)\n\s+leg: server/g)].map(match => match[1]);
-}
+const extensionsOf = scenarios => new Set([...scenarios].filter(([, versions]) => versions === 'extension').map(([name]) => name));
+const extensions = extensionsOf(await known(suite));
+const none = new Set();
+const requirements = ['2025-11-25', '2026-07-28'];
+const revisions = ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28', 'draft'];
+const runs = [
+  ...requirements.map(revision => ({
+    title: `requirements ${revision}`, program: suite, args: ['--requirements', revision], classes: required(revision), extensions, exits: true,
+  })),
+  ...revisions.map(revision => ({
+    title: `all ${revision}`, program: suite, args: ['--suite', 'all', '--spec-version', revision], extensions, exits: true,
+  })),
+  // Without a revision the suite runs the extensions' scenarios too, each scenario at the newest revision that it knows.
+  { title: 'all', program: suite, args: ['--suite', 'all'], extensions, exits: false },
+  { title: '0.1.16', program: oldSuite, args: ['--suite', 'all'], extensions: none, exits: true },
+].filter(({ title }) => new RegExp(only ?? '').test(title));
 
-async function all() {
-  const runs = [
-    ['2025-06-18', suite, ['--suite', 'all', '--spec-version', '2025-06-18'], []],
-    ['2025-11-25', suite, ['--requirements', '2025-11-25'], notScored('2025-11-25')],
-    ['2026-07-28', suite, ['--requirements', '2026-07-28'], notScored('2026-07-28')],
-    ['old-suite', oldSuite, ['--suite', 'all'], []],
-  ];
-  const details = [];
-  let passed = 0;
-  let failed = 0;
-  console.log(heading);
-  for (const [title, program, args, extra] of runs) {
-    await withServer(async url => {
-      const { checks, text } = await conformance(program, ['--url', url, ...args], 600_000);
-      for (const [scenario, found] of checks) {
-        const counts = tally(found);
-        const verdict = counts.failed ? 'FAIL' : counts.passed ? 'ok' : 'no check ran';
-        if (verdict === 'ok') passed++;
-        else failed++;
-        console.log(row(title, scenario, counts, `${verdict}${extra.includes(scenario) ? ', not required' : ''}`));
-        if (found.some(noteworthy)) details.push(`\n${title} ${scenario}:`, ...found.filter(noteworthy).map(check => `- ${tell(check)}`));
-      }
-      if (checks.size === 0) details.push(`\n${title}: nothing ran: ${text.trim().slice(-1500)}`);
-    });
-  }
-  console.log(details.join('\n'));
-  console.log(`\n${passed} passed, ${failed} failed`);
-}
-
-await (mode === '--all' ? all() : listed());
+console.log('| run | scenario | class | passed | failed | warnings | skipped | |\n|---|---|---|---|---|---|---|---|');
+for (const one of runs) await run(one);
+if (apart.length) console.log(`\nExtensions that are told and not required:\n\n${apart.join('\n')}`);
+if (details.length) console.log(`\nProblems:\n${details.join('\n')}`);
+console.log(`\nScenarios by run, extensions not counted:\n\n${summary.join('\n')}`);
+console.log(`\n${totals.passed} passed, ${totals.failed} failed`);
+process.exitCode = totals.failed || !totals.passed ? 1 : 0;

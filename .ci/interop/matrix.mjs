@@ -2,12 +2,16 @@
 const legacy = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 const modern = ['2026-07-28'];
 
+const oneRequest = 'the inspector CLI makes one request per connection and has no method for this';
 const inspectorHoles = {
   progress: 'the inspector CLI shows no progress notifications',
-  cancel: 'the inspector CLI has no cancel',
-  unknown: 'the inspector CLI looks a tool up in tools/list and never sends an unknown name',
-  logging: 'the inspector CLI shows no log messages',
-  ping: 'the inspector CLI has no ping',
+  cancel: oneRequest,
+  complete: oneRequest,
+  subscribe: oneRequest,
+  changes: oneRequest,
+  elicit: 'the inspector CLI declares neither elicitation nor sampling',
+  sample: 'the inspector CLI declares neither elicitation nor sampling',
+  ping: oneRequest,
 };
 const noPing = { ping: 'ping is not part of 2026-07-28' };
 
@@ -30,5 +34,6 @@ export const matrix = [
   ...rows('rmcp', both),
   // The transport of 2024-11-05, with the clients that have it; the revision is another matter.
   ...['typescript-1', 'typescript-2', 'python-1', 'python-2'].flatMap(client => rows(client, handshakes, {}, ['sse'])),
-  ...rows('inspector', [['legacy', '2025-11-25'], ['auto', modern[0]], ['modern', modern[0]]], inspectorHoles),
+  ...rows('inspector', [['legacy', '2025-11-25']], inspectorHoles, ['http', 'stdio', 'sse']),
+  ...rows('inspector', [['auto', modern[0]], ['modern', modern[0]]], { ...inspectorHoles, logging: 'logging/setLevel is not part of 2026-07-28, and the inspector CLI shows no log messages' }),
 ];

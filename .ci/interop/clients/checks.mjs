@@ -1,15 +1,36 @@
 // The checks of ../operations.mjs, written once for both TypeScript SDKs.
 //
 // A client gives: `connect()` -> {revision, server}, `listPage(cursor)`, `call(name, arguments, {onprogress, signal, meta})`,
-// `setLevel(level)`, `ping()`, `close()`, and the arrays `logs`, `progress` and
-// `strays` with what arrived: log and progress notifications, and answers that no call waits for.
+// `setLevel(level)`, `ping()`, `close()`, `sdk` itself, where both call a thing alike, and the arrays `logs`, `progress`, `heard` and
+// `strays` with what arrived: log, progress and other notifications, and answers that no call waits for. It asks `answers` what to
+// say to the server's requests.
 import { setTimeout as delay } from 'node:timers/promises';
 
 const expectedTools = [
   'echo', 'add', 'sleep', 'panic', 'test_simple_text', 'test_image_content', 'test_audio_content', 'test_embedded_resource',
   'test_multiple_content_types', 'test_tool_with_logging', 'test_error_handling', 'test_tool_with_progress',
-  'json_schema_2020_12_tool', 'test_custom_header', 'test_missing_capability', 'test_logging_tool',
+  'json_schema_2020_12_tool', 'test_custom_header', 'test_missing_capability', 'test_logging_tool', 'test_sampling', 'test_elicitation',
+  'test_trigger_tool_change', 'test_trigger_prompt_change', 'touch',
 ];
+
+const watched = 'test://watched-resource';
+const filled = { username: 'ada', email: 'ada@example.org', name: 'Ada', color: 'blue', context: 'cats' };
+
+// What the user, the model and the file system behind the client say.
+export const answers = {
+  elicit({ message, requestedSchema }) {
+    if (message === 'Say no') return { action: 'decline' };
+    const fields = Object.keys(requestedSchema.properties);
+    return { action: 'accept', content: Object.fromEntries(fields.map(field => [field, filled[field]])) };
+  },
+  sample({ messages, maxTokens }) {
+    const asked = [messages[0].content].flat()[0].text;
+    return { role: 'assistant', model: 'none', stopReason: 'endTurn', content: { type: 'text', text: `${asked} (${maxTokens})` } };
+  },
+  roots: () => ({ roots: [{ uri: 'file:///home/ada/notes', name: 'notes' }, { uri: 'file:///home/ada/music' }] }),
+};
+
+export const capabilities = { sampling: {}, elicitation: { form: {} }, roots: { listChanged: true } };
 
 export class Failed extends Error {}
 
@@ -35,6 +56,28 @@ async function rejection(promise, what) {
     return error;
   }
   throw new Failed(`${what}: expected an error, got the result ${show(result)}`);
+}
+
+async function until(ms, test, what) {
+  for (const end = Date.now() + ms; Date.now() < end; await delay(20)) if (test()) return;
+  throw new Failed(`${what}: nothing within ${ms} ms`);
+}
+
+async function pages(list, key) {
+  const items = [];
+  let cursor;
+  do {
+    const page = await list(cursor === undefined ? undefined : { cursor });
+    items.push(...page[key]);
+    cursor = page.nextCursor;
+    want(items.length < 1000, `the list of ${key} never ends`);
+  } while (cursor !== undefined);
+  return items;
+}
+
+async function says(client, name, args, expected) {
+  const result = await client.call(name, args);
+  want(!result.isError && texts(result)[0] === expected, `${name} ${show(args)}: expected ${show(expected)}, got ${show(result)}`);
 }
 
 async function echoes(client, message) {
@@ -164,6 +207,119 @@ export function checks(client, { revision, transport }) {
         const result = await client.call('test_custom_header', { value });
         want(!result.isError && texts(result).length > 0, `value ${show(value)}: got ${show(result)}`);
       }
+    },
+    async resources() {
+      const resources = await pages(cursor => client.sdk.listResources(cursor), 'resources');
+      const types = Object.fromEntries(resources.map(resource => [resource.uri, resource.mimeType]));
+      const expected = { 'test://static-text': 'text/plain', 'test://static-binary': 'image/png', [watched]: 'text/plain' };
+      for (const [uri, type] of Object.entries(expected)) want(types[uri] === type, `${uri}: expected ${type}, got ${show(resources)}`);
+      const templates = await pages(cursor => client.sdk.listResourceTemplates(cursor), 'resourceTemplates');
+      want(templates.some(template => template.uriTemplate === 'test://template/{id}/data' && template.mimeType === 'application/json'), `templates: got ${show(templates)}`);
+    },
+    async read() {
+      const read = async (uri, mimeType) => {
+        const { contents } = await client.sdk.readResource({ uri });
+        want(contents.length === 1 && contents[0].uri === uri && contents[0].mimeType === mimeType, `${uri}: got ${show(contents)}`);
+        return contents[0];
+      };
+      const text = await read('test://static-text', 'text/plain');
+      want(text.text === 'This is the content of the static text resource.', `static-text: got ${show(text)}`);
+      const bytes = await read('test://static-binary', 'image/png');
+      want(Buffer.from(bytes.blob, 'base64').subarray(1, 4).toString() === 'PNG', `static-binary is not a PNG: ${show(bytes)}`);
+      const data = JSON.parse((await read('test://template/a%20b/data', 'application/json')).text);
+      want(data.id === 'a b' && data.templateTest === true, `template: got ${show(data)}`);
+      const error = await rejection(client.sdk.readResource({ uri: 'test://nowhere' }), 'unknown resource');
+      want(error.code === (modern ? -32602 : (client.notFound ?? -32002)), `unknown resource: got ${error.code} ${error.message}`);
+      want(error.data?.uri === 'test://nowhere' || error.message.includes('test://nowhere'), `the error does not name the resource: ${error.message}`);
+    },
+    async prompts() {
+      const prompts = await pages(cursor => client.sdk.listPrompts(cursor), 'prompts');
+      const two = prompts.find(prompt => prompt.name === 'test_prompt_with_arguments');
+      want(show(two?.arguments.map(({ name, required }) => [name, required])) === '[["arg1",true],["arg2",true]]', `prompts/list: got ${show(prompts)}`);
+      const get = async (name, args, ...expected) => {
+        const { messages } = await client.sdk.getPrompt({ name, arguments: args });
+        want(show(messages.map(message => message.content.type)) === show(expected), `${name}: got ${show(messages)}`);
+        return messages[0].content;
+      };
+      const simple = await get('test_simple_prompt', undefined, 'text');
+      want(simple.text === 'This is a simple prompt for testing.', `test_simple_prompt: got ${show(simple)}`);
+      const said = await get('test_prompt_with_arguments', { arg1: 'Grüße', arg2: 'b' }, 'text');
+      want(said.text === "Prompt with arguments: arg1='Grüße', arg2='b'", `test_prompt_with_arguments: got ${show(said)}`);
+      const embedded = await get('test_prompt_with_embedded_resource', { resourceUri: 'test://x' }, 'resource', 'text');
+      want(embedded.resource.uri === 'test://x', `test_prompt_with_embedded_resource: got ${show(embedded)}`);
+      const image = await get('test_prompt_with_image', undefined, 'image', 'text');
+      want(image.mimeType === 'image/png', `test_prompt_with_image: got ${show(image)}`);
+      for (const [name, args, told] of [['test_prompt_with_arguments', { arg1: 'a' }, 'arg2'], ['no_such_prompt', {}, 'no_such_prompt']]) {
+        const error = await rejection(client.sdk.getPrompt({ name, arguments: args }), name);
+        want(error.code === -32602 && error.message.includes(told), `${name}: expected -32602 that names ${told}, got ${error.code} ${error.message}`);
+      }
+    },
+    async complete() {
+      for (const [ref, name, value, expected] of [
+        [{ type: 'ref/prompt', name: 'test_prompt_with_arguments' }, 'arg1', 'par', ['paris', 'party']],
+        [{ type: 'ref/prompt', name: 'test_prompt_with_arguments' }, 'arg2', 'x', []],
+        [{ type: 'ref/resource', uri: 'test://template/{id}/data' }, 'id', '12', ['123', '124']],
+      ]) {
+        const { completion } = await client.sdk.complete({ ref, argument: { name, value } });
+        want(show(completion.values) === show(expected), `${show(ref)} ${name}: expected ${expected}, got ${show(completion)}`);
+      }
+      const error = await rejection(client.sdk.complete({ ref: { type: 'ref/prompt', name: 'none' }, argument: { name: 'a', value: '' } }), 'unknown prompt');
+      want(error.code === -32602, `unknown prompt: expected -32602, got ${error.code} ${error.message}`);
+    },
+    async subscribe() {
+      const heard = () => client.heard.filter(({ method, params }) => method === 'notifications/resources/updated' && params.uri === watched);
+      client.heard.length = 0;
+      let end;
+      if (modern) {
+        const subscription = await client.sdk.listen({ resourceSubscriptions: [watched] });
+        want(show(subscription.honoredFilter.resourceSubscriptions) === show([watched]), `honoured: ${show(subscription.honoredFilter)}`);
+        end = () => subscription.close();
+      } else {
+        await client.sdk.subscribeResource({ uri: watched });
+        end = () => client.sdk.unsubscribeResource({ uri: watched });
+      }
+      await client.call('touch', {});
+      await until(5000, () => heard().length === 1, 'the update');
+      await end();
+      await client.call('touch', {});
+      await delay(300);
+      want(heard().length === 1, `expected one update, got ${show(heard())}`);
+    },
+    async changes() {
+      const subscription = modern && (await client.sdk.listen({ toolsListChanged: true, promptsListChanged: true }));
+      for (const [kind, name, list] of [
+        ['tool', 'test_dynamic_tool', () => pages(cursor => client.sdk.listTools(cursor), 'tools')],
+        ['prompt', 'test_dynamic_prompt', () => pages(cursor => client.sdk.listPrompts(cursor), 'prompts')],
+      ]) {
+        for (const there of [true, false]) {
+          client.heard.length = 0;
+          await client.call(`test_trigger_${kind}_change`, {});
+          await until(5000, () => client.heard.some(({ method }) => method === `notifications/${kind}s/list_changed`), `the change of the ${kind}s`);
+          want((await list()).some(item => item.name === name) === there, `${name} is ${there ? 'not ' : ''}in the list`);
+        }
+      }
+      if (subscription) await subscription.close();
+    },
+    async elicit() {
+      if (revision < '2025-06-18') {
+        const result = await client.call('test_elicitation', { message: 'Who?' });
+        want(result.isError, `elicitation is not part of ${revision}, got ${show(result)}`);
+        return;
+      }
+      const user = await client.call('test_elicitation', { message: 'Who are you?' });
+      const [, action, content] = texts(user)[0].match(/^User response: action=(\w+), content=(.*)$/) ?? [];
+      want(action === 'accept' && show(JSON.parse(content)) === show({ username: 'ada', email: 'ada@example.org' }), `accepted: got ${show(user)}`);
+      const declined = await client.call('test_elicitation', { message: 'Say no' });
+      want(texts(declined)[0].startsWith('User response: action=decline'), `declined: got ${show(declined)}`);
+      await says(client, 'test_input_required_result_multi_round', {}, 'Ada likes blue.');
+      const { messages } = await client.sdk.getPrompt({ name: 'test_input_required_result_prompt' });
+      want(messages[0].content.text.startsWith('Use this context: '), `a prompt that asks: got ${show(messages)}`);
+    },
+    async sample() {
+      await says(client, 'test_sampling', { prompt: 'What is 2 + 2?' }, 'LLM response: What is 2 + 2? (100)');
+    },
+    async roots() {
+      await says(client, 'test_input_required_result_list_roots', {}, "The client's roots: file:///home/ada/notes, file:///home/ada/music");
     },
     async ping() {
       if (!modern) await client.ping();

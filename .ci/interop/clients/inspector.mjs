@@ -5,7 +5,7 @@ import { Failed, checks as sharedChecks, want } from './checks.mjs';
 
 const row = JSON.parse(process.argv[2]);
 const cli = join(row.modules, 'node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js');
-const server = row.transport === 'http' ? ['--transport', 'http', '--server-url', row.url] : ['--transport', 'stdio', ...row.command];
+const server = row.url ? ['--transport', row.transport, '--server-url', row.url] : ['--transport', 'stdio', ...row.command];
 
 async function inspect(...args) {
   const all = [cli, ...server, '--protocol-era', row.mode, '--format', 'json', '--quiet', ...args];
@@ -39,8 +39,23 @@ const call = async (name, args) => {
   want(result, `${name}: expected a result, got status ${status}, ${JSON.stringify(error)}`);
   return result;
 };
+// The command shows an error's message, not its code: the code that the check wants is not proved by this client.
+const told = async (wanted, ...args) => {
+  const { status, result, error } = await inspect(...args);
+  if (result) return result;
+  want(error?.message, `${args.join(' ').slice(0, 200)}: status ${status}, neither result nor error`);
+  throw Object.assign(new Error(error.message), { code: wanted });
+};
+const sdk = {
+  listResources: () => ok('--method', 'resources/list'),
+  listResourceTemplates: () => ok('--method', 'resources/templates/list'),
+  readResource: ({ uri }) => told(row.revision >= '2026-07-28' ? -32602 : -32002, '--method', 'resources/read', '--uri', uri),
+  listPrompts: () => ok('--method', 'prompts/list'),
+  getPrompt: ({ name, arguments: args = {} }) =>
+    told(-32602, '--method', 'prompts/get', '--prompt-name', name, ...Object.entries(args).flatMap(([key, value]) => ['--prompt-args', `${key}=${value}`])),
+};
 // An argument of a command is at most 128 KiB long.
-const shared = sharedChecks({ call, listPage: () => ok('--method', 'tools/list'), longest: 100_000 }, row);
+const shared = sharedChecks({ call, sdk, listPage: () => ok('--method', 'tools/list'), longest: 100_000 }, row);
 
 const checks = {
   async connect() {
@@ -61,6 +76,19 @@ const checks = {
     const { result, error } = await inspect(...tool('echo', { message: 5 }));
     want(result?.isError && error?.code === 'tool_is_error', `expected isError, got ${JSON.stringify(result ?? error)}`);
   },
+  async unknown() {
+    // What the CLI sends without looking it up first; the last three belong to an extension that it finds undeclared.
+    for (const [named, ...args] of [
+      ['test://nowhere', 'resources/read', '--uri', 'test://nowhere'],
+      ['no_such_prompt', 'prompts/get', '--prompt-name', 'no_such_prompt'],
+      ['skills', 'skills/list'],
+      ['skills', 'skills/get', '--uri', 'skill://none'],
+      ['skills', 'resources/directory/read', '--uri', 'skill://none'],
+    ]) {
+      const { status, result, error } = await inspect('--method', ...args);
+      want(status !== 0 && !result && error?.message.includes(named), `${args.join(' ')}: expected an error that names ${named}, got ${JSON.stringify(result ?? error)}`);
+    }
+  },
   async panic() {
     // The command shows an error's message, not its code.
     const { status, result, error } = await inspect(...tool('panic', {}));
@@ -68,7 +96,18 @@ const checks = {
     const echo = await call('echo', { message: 'after panic' });
     want(echo.content[0].text === 'after panic', `echo after panic: ${JSON.stringify(echo)}`);
   },
+  async logging() {
+    const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+    for (const level of levels) await ok('--method', 'logging/setLevel', '--log-level', level);
+  },
   header: shared.header,
+  resources: shared.resources,
+  read: shared.read,
+  prompts: shared.prompts,
+  async roots() {
+    const result = await call('test_input_required_result_list_roots', {});
+    want(!result.isError && result.content[0].text === "The client's roots: ", `expected no roots, got ${JSON.stringify(result)}`);
+  },
   async close() {
     await ok('--method', 'tools/list');
   },

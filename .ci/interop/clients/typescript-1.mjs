@@ -1,7 +1,7 @@
 // @modelcontextprotocol/sdk 1.x. It always offers its newest revision; the older ones it accepts are offered by rewriting that one
 // string on its way out.
 import { createRequire } from 'node:module';
-import { report } from './checks.mjs';
+import { answers, capabilities, report } from './checks.mjs';
 
 const row = JSON.parse(process.argv[2]);
 const load = createRequire(row.modules + '/');
@@ -9,8 +9,12 @@ const { Client } = load('@modelcontextprotocol/sdk/client/index.js');
 const { StreamableHTTPClientTransport } = load('@modelcontextprotocol/sdk/client/streamableHttp.js');
 const { SSEClientTransport } = load('@modelcontextprotocol/sdk/client/sse.js');
 const { StdioClientTransport } = load('@modelcontextprotocol/sdk/client/stdio.js');
+const types = load('@modelcontextprotocol/sdk/types.js');
 
-const sdk = new Client({ name: 'interop', version: '1.0.0' });
+const sdk = new Client({ name: 'interop', version: '1.0.0' }, { capabilities });
+sdk.setRequestHandler(types.ElicitRequestSchema, request => answers.elicit(request.params));
+sdk.setRequestHandler(types.CreateMessageRequestSchema, request => answers.sample(request.params));
+sdk.setRequestHandler(types.ListRootsRequestSchema, answers.roots);
 const transport = {
   http: () => new StreamableHTTPClientTransport(new URL(row.url)),
   sse: () => new SSEClientTransport(new URL(row.url)),
@@ -23,8 +27,10 @@ transport.send = (message, options) => {
 };
 
 const client = {
+  sdk,
   url: row.url,
   logs: [],
+  heard: [],
   progress: [],
   strays: [],
   async connect() {
@@ -39,6 +45,7 @@ const client = {
     transport.onmessage = (message, extra) => {
       if (message.method === 'notifications/message') client.logs.push(message.params);
       if (message.method === 'notifications/progress') client.progress.push(message.params);
+      if (message.method && message.id === undefined) client.heard.push(message);
       handle(message, extra);
     };
     sdk.onerror = error => {

@@ -1,6 +1,6 @@
 // @modelcontextprotocol/client 2.x.
 import { createRequire } from 'node:module';
-import { report } from './checks.mjs';
+import { answers, capabilities, report } from './checks.mjs';
 
 const row = JSON.parse(process.argv[2]);
 const load = createRequire(row.modules + '/');
@@ -10,9 +10,13 @@ const { StdioClientTransport } = load('@modelcontextprotocol/client/stdio');
 const modern = row.revision >= '2026-07-28';
 const mode = { legacy: 'legacy', auto: 'auto', pin: { pin: row.revision } }[row.mode];
 const sdk = new Client({ name: 'interop', version: '1.0.0' }, {
+  capabilities,
   versionNegotiation: { mode },
   ...(modern ? {} : { supportedProtocolVersions: [row.revision] }),
 });
+sdk.setRequestHandler('elicitation/create', request => answers.elicit(request.params));
+sdk.setRequestHandler('sampling/createMessage', request => answers.sample(request.params));
+sdk.setRequestHandler('roots/list', answers.roots);
 const transport = {
   http: () => new StreamableHTTPClientTransport(new URL(row.url)),
   sse: () => new SSEClientTransport(new URL(row.url)),
@@ -20,8 +24,12 @@ const transport = {
 }[row.transport]();
 
 const client = {
+  sdk,
   url: row.url,
+  // It shows both codes as this one.
+  notFound: -32602,
   logs: [],
+  heard: [],
   progress: [],
   strays: [],
   async connect() {
@@ -30,6 +38,7 @@ const client = {
     transport.onmessage = (message, extra) => {
       if (message.method === 'notifications/message') client.logs.push(message.params);
       if (message.method === 'notifications/progress') client.progress.push(message.params);
+      if (message.method && message.id === undefined) client.heard.push(message);
       handle(message, extra);
     };
     sdk.onerror = error => {
