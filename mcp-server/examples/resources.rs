@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use mcp_server::{Completing, Json, Resource, ResourceTemplate, Result, Server, State};
-use serde::{Deserialize, Serialize};
+use mcp_server::{Json, Resource, ResourceTemplate, Result, Server, State, resource_template};
+use serde::Serialize;
 
 #[derive(Default)]
 struct Users(Mutex<BTreeMap<u64, User>>);
@@ -15,34 +15,23 @@ struct User {
     city: String,
 }
 
-/// What the template's variables stand for: `{id}` must be a number, or the URI names nothing.
-#[derive(Deserialize)]
-struct Which {
-    id: u64,
+/// A user's profile.
+// `None` is a user that is not there, and a URI whose id is no number names nothing.
+#[resource_template("users://{id}/profile", mime = "application/json")]
+fn profile(State(users): State<Users>, #[arg(complete = ids)] id: u64) -> Option<Json<User>> {
+    let users = users.0.lock().unwrap_or_else(PoisonError::into_inner);
+    users.get(&id).cloned().map(Json)
 }
 
-impl Users {
-    fn get(&self, id: u64) -> Option<User> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
-    }
-
-    fn ids(&self, typed: &str) -> Vec<String> {
-        let users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        users.keys().map(u64::to_string).filter(|id| id.starts_with(typed)).collect()
-    }
+fn ids(State(users): State<Users>, typed: String) -> Vec<String> {
+    let users = users.0.lock().unwrap_or_else(PoisonError::into_inner);
+    users.keys().map(u64::to_string).filter(|id| id.starts_with(&typed)).collect()
 }
 
 fn server(users: Users) -> Server {
     let motto = Resource::new("app://motto").description("What we say.").mime("text/plain").text("Keep it short.");
-    // `None` is a user that is not there.
-    let profile = ResourceTemplate::new("users://{id}/profile")
-        .description("A user's profile.")
-        .mime("application/json")
-        .run(|users: State<Users>, Which { id }: Which| users.get(id).map(Json))
-        .complete("id", |users: State<Users>, typed: Completing| users.ids(&typed.value));
     // Nothing outside of the directory is ever read.
     let docs = ResourceTemplate::files("file:///docs", "docs").name("docs").description("The documentation.");
-
     Server::new("users", "1.0.0").state(users).resource(motto).resource_template(profile).resource_template(docs)
 }
 

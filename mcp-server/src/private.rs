@@ -173,14 +173,42 @@ impl<T: Arguments> Whole for T {
     }
 }
 
-/// A type that can be all arguments of a prompt is read from texts, too.
-pub trait WholeTexts: Sized {
-    /// See [`FromTexts`](crate::FromTexts).
+/// A type that can be all arguments of a prompt: [`Arguments`] that are read from texts, too.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the arguments of a prompt",
+    label = "cannot be read from texts, or has no JSON Schema",
+    note = "derive `mcp_server::Arguments` for it, or `serde::Deserialize` and `schemars::JsonSchema`",
+    note = "it owns its data (`String`, not `&str`) and can be sent to another thread",
+    note = "schemars must be of version 1, the same that this library uses: it is `mcp_server::schemars`"
+)]
+pub trait WholePrompt: Sized {
+    /// See [`Arguments`].
+    fn schema() -> Value;
+
+    /// See [`Arguments`].
+    fn read(given: &Given) -> Result<Self, serde_json::Error>;
+
+    /// See [`Arguments`].
+    fn locate(sent: &[u8]) -> Option<(String, String)>;
+
+    /// See [`FromTexts`].
     fn from_texts(texts: &[Text<'_>]) -> Result<Self, Refused>;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: FromTexts> WholeTexts for T {
+impl<T: Arguments + FromTexts> WholePrompt for T {
+    fn schema() -> Value {
+        T::schema()
+    }
+
+    fn read(given: &Given) -> Result<Self, serde_json::Error> {
+        T::read(given)
+    }
+
+    fn locate(sent: &[u8]) -> Option<(String, String)> {
+        T::locate(sent)
+    }
+
     fn from_texts(texts: &[Text<'_>]) -> Result<Self, Refused> {
         <T as FromTexts>::from_texts(texts)
     }

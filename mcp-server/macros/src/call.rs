@@ -100,25 +100,26 @@ fn whole(entry: &Entry) -> Option<(Ident, TokenStream)> {
     let ty = entry.parameters.whole()?;
     let inner = types::argument(ty)?;
     let ident = Ident::new("__All", Span::mixed_site());
+    let of = if entry.subject == Subject::Prompt { quote!(__mcp::WholePrompt) } else { quote!(__mcp::Whole) };
     let described = entry.subject.has_schema().then(|| {
         quote! {
             #[automatically_derived]
             impl ::mcp_server::Arguments for #ident {
                 fn schema() -> __mcp::Value {
-                    <#inner as __mcp::Whole>::schema()
+                    <#inner as #of>::schema()
                 }
                 fn read(__given: &__mcp::Given) -> ::core::result::Result<Self, __mcp::Fault> {
-                    <#inner as __mcp::Whole>::read(__given).map(|__value| Self(::mcp_server::Args(__value)))
+                    <#inner as #of>::read(__given).map(|__value| Self(::mcp_server::Args(__value)))
                 }
                 fn locate(__sent: &[u8]) -> ::core::option::Option<(::std::string::String, ::std::string::String)> {
-                    <#inner as __mcp::Whole>::locate(__sent)
+                    <#inner as #of>::locate(__sent)
                 }
             }
         }
     });
     // Texts are read by the same type.
     let reads = match entry.subject {
-        Subject::Prompt => Some(quote!(<#inner as __mcp::WholeTexts>::from_texts)),
+        Subject::Prompt => Some(quote!(<#inner as #of>::from_texts)),
         Subject::Template => Some(quote!(<#inner as ::mcp_server::FromTexts>::from_texts)),
         _ => None,
     };

@@ -10,6 +10,7 @@ use syn::{Attribute, Expr, Generics, LitStr, Signature, Token, Type};
 use crate::argument::Argument;
 use crate::errors::Errors;
 use crate::function::{self, Parameters};
+use crate::nearest::nearest;
 use crate::options::Options;
 use crate::page::Page;
 use crate::record::Record;
@@ -263,9 +264,11 @@ fn check_variables(options: &Options, parameters: &Parameters, errors: &mut Erro
     };
     for argument in &parameters.arguments {
         if !names.contains(&argument.name.value()) {
+            let meant = nearest(&argument.name.value(), names.iter().map(|name| &**name));
+            let meant = meant.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
             let message = format!(
-                "the template has {listed}, and `{}` is none of them, nor anything of the server or the call: what the \
-                 server holds is `State<T>`, and an extractor of your own has `#[extract]` before it",
+                "the template has {listed}: `{}` is neither a variable of it{meant}, nor anything of the server or the call; \
+                 what the server holds is `State<T>`, and an extractor of your own has `#[extract]` before it",
                 argument.name.value()
             );
             errors.at(&argument.name, message);
@@ -287,7 +290,9 @@ fn check_variables(options: &Options, parameters: &Parameters, errors: &mut Erro
 
 /// Arguments of prompts are texts (PROMPT-2), and so are single values.
 fn check_texts(arguments: &[Argument], errors: &mut Errors) {
-    for argument in arguments.iter().filter(|argument| Shape::of(&argument.ty) == Shape::List) {
+    // A name alone may be anybody's.
+    let is_list = |ty: &Type| Shape::of(ty) == Shape::List && types::item(ty).is_some();
+    for argument in arguments.iter().filter(|argument| is_list(&argument.ty)) {
         let message = format!(
             "the arguments of a prompt are texts, and `{}` is a list: take a `String` and split it, or several arguments",
             argument.name.value()

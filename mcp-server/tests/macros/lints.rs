@@ -14,7 +14,9 @@
 
 use std::sync::Arc;
 
-use mcp_server::{Args, Arguments, Ctx, State, tool, tools};
+use mcp_server::{
+    Args, Arguments, Completing, Ctx, Json, PromptMessage, State, app, prompt, resource, resource_template, tool, tools,
+};
 
 /// Says hello.
 #[tool]
@@ -72,6 +74,69 @@ pub fn search(State(prefix): State<String>, Args(search): Args<Search>) -> Strin
     format!("{prefix} {search:?}")
 }
 
+/// All of it.
+#[resource("all://it", mime = "text/plain", size = 3, audience = ["user"], priority = 1)]
+pub fn all(State(prefix): State<String>) -> String {
+    prefix.to_string()
+}
+
+#[resource("ui://one/page.html", csp(connect = ["https://a.example"]), prefers_border)]
+#[must_use]
+pub async fn page() -> &'static str {
+    "<!doctype html>"
+}
+
+/// One of many.
+#[resource_template("all://{id}/{name}{?many}")]
+pub async fn one(
+    #[arg(complete = ["1", "2"])] id: u8,
+    #[arg(complete = names)] name: String,
+    many: Option<bool>,
+) -> Json<u8> {
+    Json(if many.unwrap_or(name.is_empty()) { id } else { 0 })
+}
+
+#[resource_template("whole://{words}/{place}", blocking)]
+pub fn whole(Args(place): Args<Where>) -> String {
+    format!("{place:?}")
+}
+
+/// Where.
+#[derive(Debug, Clone, Copy, Arguments)]
+pub struct Where {
+    /// Where
+    pub words: u8,
+    /// There
+    pub place: Place,
+}
+
+#[allow(clippy::needless_pass_by_value)]
+fn names(typed: Completing) -> Vec<String> {
+    vec![typed.value]
+}
+
+/// Says something.
+#[prompt(title = "Say")]
+pub fn say(
+    ctx: Ctx,
+    #[arg(min_length = 1, complete = names)] text: String,
+    place: Option<Place>,
+) -> [PromptMessage; 1] {
+    [PromptMessage::user(format!("{text} {place:?} {}", ctx.tool()))]
+}
+
+/// Says where.
+#[prompt]
+pub async fn say_where(Args(place): Args<Where>) -> String {
+    format!("{place:?}")
+}
+
+/// Shows something.
+#[app(view = "tests/macros/page.html", permissions(camera), visibility = ["model"])]
+pub fn show(#[arg(default = 1)] number: u8) -> u8 {
+    number
+}
+
 /// A desk.
 #[derive(Debug, Clone, Copy)]
 pub struct Desk {
@@ -85,6 +150,26 @@ impl Desk {
     #[tool]
     pub async fn add(&self, number: u8) -> u8 {
         number + self.more
+    }
+
+    /// What is added.
+    #[resource("desk://more")]
+    #[must_use]
+    pub fn what_is_added(&self) -> String {
+        self.more.to_string()
+    }
+
+    /// What is added to.
+    #[resource_template("desk://{number}")]
+    pub async fn added(&self, number: u8) -> String {
+        self.add(number).await.to_string()
+    }
+
+    /// Asks to add.
+    #[prompt]
+    #[must_use]
+    pub fn ask(self: Arc<Self>, number: u8) -> String {
+        format!("Add {number} to {}.", self.more)
     }
 
     /// Says nothing any more.
@@ -106,5 +191,7 @@ async fn the_tools_above_work() {
     let desk = Arc::new(Desk { more: 1 });
     assert_eq!(desk.add(1).await, desk.clone().add_shared(1));
     let app = mcp_server::Server::new("test", "1").tool(hello).tool(described).tool(search).tool(aliased).tools(desk);
+    let app = app.resource(all).resource(page).resource_template(one).resource_template(whole);
+    let app = app.prompt(say).prompt(say_where).app(show);
     assert!(app.state("found".to_owned()).build().is_ok());
 }

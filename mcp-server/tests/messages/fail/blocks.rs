@@ -83,6 +83,51 @@ impl Default for Default1 {
     }
 }
 
+struct Kinds;
+
+#[tools]
+impl Kinds {
+    /// Adds.
+    #[tool]
+    #[prompt]
+    fn two_things(&self) {}
+
+    /// Says something.
+    #[prompt]
+    fn said(&self) -> String {
+        String::new()
+    }
+
+    /// Says something.
+    #[prompt(name = "said")]
+    fn said_again(&self) -> String {
+        String::new()
+    }
+
+    #[resource("a://a")]
+    fn one(&self) -> String {
+        String::new()
+    }
+
+    #[resource("a://a")]
+    fn other(&self) -> String {
+        String::new()
+    }
+
+    /// Draws.
+    #[app(view = "a.html")]
+    fn draw(&self) {}
+
+    /// Draws.
+    #[tool(name = "draw")]
+    fn draw_again(&self) {}
+
+    #[resource_template("a://{b}")]
+    fn template(&self, c: u8) -> String {
+        String::new()
+    }
+}
+
 fn main() {
     let _ = Server::new("a", "1").tools(Desk).tools(Empty).tools(Configured);
 }

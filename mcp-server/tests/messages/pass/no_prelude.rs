@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use ::mcp_server::{
-    Args, Arguments, CallError, Server, State, app, json, prompt, resource, resource_template, tool, tools,
+    Args, Arguments, CallError, Server, State, Value, app, prompt, resource, resource_template, tool, tools,
 };
 use ::std::string::String;
 
@@ -53,7 +53,7 @@ fn held(State(limit): State<u8>) -> ::core::option::Option<String> {
     ::core::option::Option::None
 }
 
-#[resource_template("a://{b}/{c}{?d}", meta = json!({"a": 1}))]
+#[resource_template("a://{b}/{c}{?d}", meta = Value::Null)]
 async fn made(
     #[arg(complete = ["a"])] b: u8,
     #[arg(complete = LIST)] c: String,

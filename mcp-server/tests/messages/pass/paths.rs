@@ -39,7 +39,7 @@ fn made(#[arg(complete = ["1"])] b: Option) -> String {
 }
 
 #[mcp_server::prompt]
-async fn said(#[arg(default, one_of = [1, 2])] b: Vec, c: std::option::Option<String>) -> String {
+async fn said(#[arg(default)] b: Vec, c: std::option::Option<String>) -> String {
     format!("{b} {c:?}")
 }
 
