@@ -312,14 +312,14 @@ fn case_124_a_list_is_the_same_whatever_was_called_before_base_20() {
 }
 
 #[test]
-fn what_is_not_served_yet_is_neither_advertised_nor_known_base_9() {
-    let site = Site::demo();
+fn what_a_server_does_not_have_is_neither_advertised_nor_known_base_9() {
+    let site = Site::of(server().tool(tool("t").run(|| ())));
     let session = site.session("2025-11-25");
     let discovered = site.modern("server/discover", json!({})).json();
     let opened = site.post(&[], &init("2025-11-25")).json();
     for answer in [discovered, opened] {
         let capabilities = answer["result"]["capabilities"].as_object().expect("capabilities").clone();
-        assert_eq!(capabilities.keys().collect::<Vec<_>>(), ["logging", "tools"]);
+        assert_eq!(capabilities.keys().collect::<Vec<_>>(), ["tools"]);
     }
     for (method, params) in [
         (
@@ -330,7 +330,6 @@ fn what_is_not_served_yet_is_neither_advertised_nor_known_base_9() {
         ("resources/templates/list", json!({})),
         ("resources/read", json!({"uri": "doc:///my%20files/a"})),
         ("prompts/list", json!({})),
-        ("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}})),
     ] {
         let legacy = session.post(&request(1, method, params.clone()));
         assert_eq!((legacy.status, code(&legacy.json())), (200, -32601), "{method}");
