@@ -1,10 +1,11 @@
 //! `#[tools]` on an `impl` block: its methods with `#[tool]` are tools, those with `#[prompt]` prompts and so on, and the block
 //! stays what it was.
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, FnArg, Generics, ImplItem, Receiver, ReceiverKind, Token, Type};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Expr, ExprPath, FnArg, Generics, ImplItem, Receiver, ReceiverKind, Token, Type};
 
 use crate::call::{self, Call};
 use crate::entry::Entry;
@@ -244,7 +245,8 @@ impl Block {
             });
             (None, quote!(#run(move |#takes| #answer(Self::#ident(#given #(#values),*)))))
         };
-        let (list, build) = (entry.subject.list(), entry.build(&run, call.record.as_ref()));
+        let (list, build) =
+            (entry.subject.list(), entry.build(&run, call.record.as_ref(), |code| self.completer(code)));
         quote! {
             #(#cfg)*
             #deprecated
@@ -255,6 +257,37 @@ impl Block {
                 __entries.#list.push(#build);
             }
         }
+    }
+
+    /// A closure that calls `Self::method` with the value, if there is such a method here and it takes the value.
+    fn completer(&self, code: &Expr) -> Option<TokenStream> {
+        let Expr::Path(ExprPath { qself: None, path, .. }) = code else { return None };
+        let name = path.segments.last().filter(|_| path.segments.len() == 2 && path.segments[0].ident == "Self")?;
+        let function = self.items.iter().find_map(|item| match item {
+            Item::Function(function) if function.sig.ident == name.ident => Some(function),
+            _ => None,
+        })?;
+        let (receiver, types) = function.parameters()?;
+        let receiver = This::of(receiver, &mut Errors::default())?;
+        let names: Vec<Ident> =
+            (0..types.len()).map(|index| format_ident!("__p{index}", span = Span::mixed_site())).collect();
+        let given = match receiver {
+            This::Shared => quote!(::core::clone::Clone::clone(&__this)),
+            This::Reference | This::SharedReference => quote!(&__this),
+        };
+        let call = quote_spanned!(code.span()=> #code(#given, #(#names),*));
+        let body = if function.sig.asyncness.is_some() {
+            quote!({
+                let __this = ::core::clone::Clone::clone(&__this);
+                async move { #call.await }
+            })
+        } else {
+            call
+        };
+        Some(quote!({
+            let __this = ::core::clone::Clone::clone(&__this);
+            move |#(#names: #types),*| #body
+        }))
     }
 
     /// A function that calls the method and holds the value meanwhile, and how it is called.

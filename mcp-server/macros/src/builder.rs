@@ -14,9 +14,15 @@ use crate::subject::Subject;
 use crate::types;
 
 impl Entry {
-    /// The whole entry: `run` is the call that hands it its code, and `record` the struct of its arguments.
-    pub(crate) fn build(&self, run: &TokenStream, record: Option<&TokenStream>) -> TokenStream {
-        let (told, completed) = (self.told(record), self.completed());
+    /// The whole entry: `run` is the call that hands it its code, and `record` the struct of its arguments. `method` is how code
+    /// that completes is called, where it is a method that takes the value.
+    pub(crate) fn build(
+        &self,
+        run: &TokenStream,
+        record: Option<&TokenStream>,
+        method: impl Fn(&Expr) -> Option<TokenStream>,
+    ) -> TokenStream {
+        let (told, completed) = (self.told(record), self.completed(method));
         let entry = quote!(#told #completed.#run);
         if self.subject == Subject::App { self.page.around(&entry) } else { entry }
     }
@@ -58,7 +64,7 @@ impl Entry {
     }
 
     /// What proposes values for its arguments.
-    fn completed(&self) -> TokenStream {
+    fn completed(&self, method: impl Fn(&Expr) -> Option<TokenStream>) -> TokenStream {
         let complete = |argument: &crate::argument::Argument| {
             let (name, code) = (&argument.name, argument.options.expr("complete")?);
             let at = Span::mixed_site().located_at(code.span());
@@ -66,7 +72,10 @@ impl Entry {
                 Expr::Array(_) => quote_spanned!(at=> .complete_from(#name, #code)),
                 Expr::Reference(_) => quote_spanned!(at=> .complete_from(#name, __mcp::words(#code))),
                 _ if is_constant(code) => quote_spanned!(at=> .complete_from(#name, __mcp::words(&#code))),
-                _ => quote_spanned!(at=> .complete(#name, #code)),
+                _ => {
+                    let code = method(code).unwrap_or_else(|| quote!(#code));
+                    quote_spanned!(at=> .complete(#name, #code))
+                }
             })
         };
         self.parameters.arguments.iter().filter_map(complete).collect()

@@ -207,6 +207,7 @@ fn literal(expr: &Expr) -> Option<&LitStr> {
             syn::Lit::Str(text) => Some(text),
             _ => None,
         },
+        Expr::Group(group) => literal(&group.expr),
         _ => None,
     }
 }

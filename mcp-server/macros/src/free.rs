@@ -146,7 +146,7 @@ fn working(entry: &Entry, attrs: &Attributes) -> TokenStream {
         let run = if entry.is_blocking() { quote!(run_blocking) } else { quote!(run) };
         (None, quote!(fn(#(#types),*) -> #result), quote!(#ident), quote!(#run(|#takes| #answer(#ident(#(#values),*)))))
     };
-    let build = entry.build(&run, record.as_ref());
+    let build = entry.build(&run, record.as_ref(), |_| None);
     let (into, method) = entry.subject.into_trait();
     let built = entry.subject.builder();
     // Where a type that is less visible than the function is told of.

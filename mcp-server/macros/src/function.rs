@@ -4,7 +4,7 @@
 use proc_macro2::{Delimiter, Group, TokenStream};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, FnArg, Pat, PatType, ReturnType, Signature, Type, Visibility};
+use syn::{Attribute, FnArg, Pat, PatType, Receiver, ReturnType, Signature, Type, Visibility};
 
 use crate::argument::{self, Argument};
 use crate::errors::Errors;
@@ -37,6 +37,19 @@ impl Parse for Function {
                 None => Err(cursor.error("expected the function's body")),
             })?,
         })
+    }
+}
+
+impl Function {
+    /// `self`, and the types of the other parameters; `None` if it takes no `self`.
+    pub(crate) fn parameters(&self) -> Option<(&Receiver, Vec<&Type>)> {
+        let mut inputs = self.sig.inputs.iter();
+        let Some(FnArg::Receiver(receiver)) = inputs.next() else { return None };
+        let types = inputs.filter_map(|input| match input {
+            FnArg::Typed(input) => Some(&*input.ty),
+            FnArg::Receiver(_) => None,
+        });
+        Some((receiver, types.collect()))
     }
 }
 

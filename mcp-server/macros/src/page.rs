@@ -107,7 +107,12 @@ impl Page {
             let name = base(&view.value()).to_owned();
             let at = Span::mixed_site().located_at(view.span());
             app.extend(if self.embed {
-                quote_spanned!(at=> .view(#name, ::core::include_str!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), "/", #view))))
+                let path = if std::path::Path::new(&view.value()).is_absolute() {
+                    quote!(#view)
+                } else {
+                    quote_spanned!(at=> ::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), "/", #view))
+                };
+                quote_spanned!(at=> .view(#name, ::core::include_str!(#path)))
             } else {
                 quote_spanned!(at=> .view_file(__mcp::beside(::core::option_env!("CARGO_MANIFEST_DIR"), #view)))
             });

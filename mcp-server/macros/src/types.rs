@@ -189,13 +189,19 @@ fn spell(tokens: TokenStream, text: &mut String) {
     }
 }
 
-/// The same tokens with another name for `Self`: they go where it would mean something else.
+/// The same tokens with another name for `Self`: they go where it would mean something else. What stands behind `complete =`
+/// does not.
 pub(crate) fn without_self(tokens: impl ToTokens, this: &TokenStream) -> TokenStream {
+    let tokens: Vec<TokenTree> = tokens.to_token_stream().into_iter().collect();
+    let stays = |index: usize| {
+        let before = tokens[..index].last_chunk();
+        matches!(before, Some([TokenTree::Ident(name), TokenTree::Punct(is)]) if name == "complete" && is.as_char() == '=')
+    };
     tokens
-        .to_token_stream()
-        .into_iter()
-        .map(|token| match token {
-            TokenTree::Ident(ident) if ident == "Self" => {
+        .iter()
+        .enumerate()
+        .map(|(index, token)| match token {
+            TokenTree::Ident(ident) if ident == "Self" && !stays(index) => {
                 let this = this.clone().into_iter().map(|mut token| {
                     token.set_span(ident.span());
                     token

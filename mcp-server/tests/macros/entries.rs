@@ -444,8 +444,24 @@ impl Desk {
 
     /// Sums the notes up.
     #[prompt]
-    async fn sum_up(&self, #[arg(complete = ["brief", "long"])] style: Option<String>) -> String {
-        format!("Sum up, {style:?}: {}", self.all())
+    async fn sum_up(
+        &self,
+        #[arg(complete = ["brief", "long"])] style: Option<String>,
+        #[arg(complete = Self::words)] word: Option<String>,
+        #[arg(complete = Self::lines)] line: Option<String>,
+    ) -> String {
+        format!("Sum up, {style:?} {word:?} {line:?}: {}", self.all())
+    }
+
+    // Code that completes is a method as well.
+    fn words(&self, ctx: Ctx, typed: String) -> Vec<String> {
+        let all = self.all();
+        all.split(' ').filter(|word| word.starts_with(&typed)).map(|word| format!("{} {word}", ctx.name())).collect()
+    }
+
+    async fn lines(self: Arc<Self>, typed: Completing) -> Vec<String> {
+        tokio::task::yield_now().await;
+        self.all().lines().filter(|line| line.starts_with(&typed.value)).map(ToOwned::to_owned).collect()
     }
 
     fn indices(typed: String) -> Vec<String> {
@@ -461,13 +477,99 @@ fn one_block_has_tools_resources_templates_and_prompts() {
         client.read("desk://notes").await.assert_text("Buy milk.");
         client.read("desk://notes/0").await.assert_text("Buy milk.");
         assert!(client.read("desk://notes/1").await.fault().is_some());
-        client.get_prompt("sum_up", json!({"style": "brief"})).await.assert_text("Sum up, Some(\"brief\"): Buy milk.");
+        client
+            .get_prompt("sum_up", json!({"style": "brief"}))
+            .await
+            .assert_text("Sum up, Some(\"brief\") None None: Buy milk.");
         client.complete_prompt("sum_up", "style", "l").await.assert_values(["long"]);
+        client.complete_prompt("sum_up", "word", "m").await.assert_values(["sum_up milk."]);
+        client.complete_prompt("sum_up", "line", "B").await.assert_values(["Buy milk."]);
         client.complete_template("desk://notes/{index}", "index", "4").await.assert_values(["40"]);
         // While it serves.
         let app = server().offers_resources().offers_prompts().offers_completions().build().expect("it builds");
         app.edit(|edit| edit.add_all(Desk { notes: Mutex::new(vec!["x".into()]) })).expect("it can be added");
         Client::new(&app).read("desk://notes").await.assert_text("x");
+    });
+}
+
+struct Shelf<S> {
+    store: S,
+}
+
+trait Store: Clone + Send + Sync + 'static {
+    fn get(&self, key: &str) -> Option<String>;
+}
+
+#[derive(Clone)]
+struct One(&'static str);
+
+impl Store for One {
+    fn get(&self, key: &str) -> Option<String> {
+        (key == self.0).then(|| self.0.to_owned())
+    }
+}
+
+#[tools]
+impl<S: Store> Shelf<S> {
+    /// What is stored.
+    #[resource_template("shelf://{key}")]
+    fn stored(&self, State(other): State<S>, #[arg(complete = Self::keys)] key: String) -> Option<String> {
+        self.store.get(&key).or_else(|| other.get(&key))
+    }
+
+    /// The first.
+    #[resource("shelf://first/one")]
+    async fn first(&self) -> Option<String> {
+        self.store.get("a")
+    }
+
+    #[prompt]
+    async fn ask_for(self: Arc<Self>, State(other): State<S>, key: String) -> String {
+        format!("{:?}", self.store.get(&key).or_else(|| other.get(&key)))
+    }
+
+    #[cfg(any())]
+    #[prompt]
+    fn never(&self) -> Missing {}
+
+    fn keys(&self, typed: String) -> Vec<String> {
+        self.store.get(&typed).into_iter().collect()
+    }
+}
+
+#[test]
+fn a_block_may_be_generic_over_what_the_value_holds() {
+    block_on(async {
+        let mut client = Client::new(server().state(One("b")).tools(Shelf { store: One("a") }));
+        client.read("shelf://a").await.assert_text("a");
+        client.read("shelf://b").await.assert_text("b");
+        client.read("shelf://first/one").await.assert_text("a");
+        client.get_prompt("ask_for", json!({"key": "b"})).await.assert_text(r#"Some("b")"#);
+        client.complete_template("shelf://{key}", "key", "a").await.assert_values(["a"]);
+        assert_eq!(client.list_prompts().await.len(), 1);
+    });
+}
+
+macro_rules! made {
+    ($name:ident $template:ident $uri:literal $other:expr, $type:ty, $mime:expr, $body:block) => {
+        #[resource($uri, mime = $mime)]
+        fn $name() -> $type $body
+
+        #[resource_template($other)]
+        fn $template(id: $type) -> $type {
+            id
+        }
+    };
+}
+
+made!(by_example many_by_example "made://one" "made://many/{id}", String, "text/plain", { String::from("made") });
+
+#[test]
+fn entries_may_come_from_a_macro_by_example() {
+    block_on(async {
+        let mut client = Client::new(server().resource(by_example).resource_template(many_by_example));
+        client.read("made://one").await.assert_text("made");
+        client.read("made://many/x").await.assert_text("x");
     });
 }
 
