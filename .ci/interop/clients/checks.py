@@ -2,8 +2,10 @@
 
 A client gives: `session()`, an async context manager that connects, and in it `revision`, `server`, `list_page(cursor)`,
 `call(name, arguments, progress=None, level=None)`, `cancelled()` (called after a call was cancelled), `set_level(level)`, `ping()`,
-and the lists `logs`, `progress` and `strays` with what arrived: log and progress notifications, and answers that no call waits for.
-Results are plain dicts as on the wire; a JSON-RPC error is an exception that `error_code` understands.
+`pages(key)` (all items of `tools`, `resources`, `resource_templates` or `prompts`), `read(uri)`, `prompt(name, arguments)`,
+`complete(kind, name, argument, value)`, `watch(uri)` and `watch_lists()`, async context managers in which changes are told, and the
+lists `logs`, `progress`, `heard` and `strays` with what arrived: log, progress and other notifications (method and parameters), and
+answers that no call waits for. It asks `elicit`, `sample` and `ROOTS` what to say to the server's requests. Results are plain dicts as on the wire; a JSON-RPC error is an exception that `error_code` understands.
 """
 
 import base64
@@ -19,8 +21,24 @@ import anyio
 EXPECTED = {
     "echo", "add", "sleep", "panic", "test_simple_text", "test_image_content", "test_audio_content", "test_embedded_resource",
     "test_multiple_content_types", "test_tool_with_logging", "test_error_handling", "test_tool_with_progress",
-    "json_schema_2020_12_tool", "test_custom_header", "test_missing_capability", "test_logging_tool",
+    "json_schema_2020_12_tool", "test_custom_header", "test_missing_capability", "test_logging_tool", "test_sampling",
+    "test_elicitation", "test_trigger_tool_change", "test_trigger_prompt_change", "touch",
 }  # fmt: skip
+WATCHED = "test://watched-resource"
+FILLED = {"username": "ada", "email": "ada@example.org", "name": "Ada", "color": "blue", "context": "cats"}
+ROOTS = [{"uri": "file:///home/ada/notes", "name": "notes"}, {"uri": "file:///home/ada/music"}]
+
+
+def elicit(message, schema):
+    """What the user says: the action, and what they filled in."""
+    if message == "Say no":
+        return {"action": "decline"}
+    return {"action": "accept", "content": {field: FILLED[field] for field in schema["properties"]}}
+
+
+def sample(text, limit):
+    """What the model says."""
+    return {"role": "assistant", "model": "none", "stopReason": "endTurn", "content": {"type": "text", "text": f"{text} ({limit})"}}
 
 
 class Failed(Exception):
@@ -202,6 +220,115 @@ class Checks:
             result = await self.client.call("test_custom_header", {"value": value})
             want(not result.get("isError") and texts(result), f"value {value!r}: got {result}")
 
+    async def resources(self):
+        resources = {item["uri"]: item.get("mimeType") for item in await self.client.pages("resources")}
+        for uri, kind in [("test://static-text", "text/plain"), ("test://static-binary", "image/png"), (WATCHED, "text/plain")]:
+            want(resources.get(uri) == kind, f"{uri}: expected {kind}, got {resources}")
+        templates = {item["uriTemplate"]: item.get("mimeType") for item in await self.client.pages("resource_templates")}
+        want(templates.get("test://template/{id}/data") == "application/json", f"templates: got {templates}")
+
+    async def read(self):
+        async def read(uri, kind):
+            contents = await self.client.read(uri)
+            want(len(contents) == 1 and contents[0]["uri"] == uri and contents[0]["mimeType"] == kind, f"{uri}: got {contents}")
+            return contents[0]
+
+        text = await read("test://static-text", "text/plain")
+        want(text["text"] == "This is the content of the static text resource.", f"static-text: got {text}")
+        image = await read("test://static-binary", "image/png")
+        want(base64.b64decode(image["blob"])[1:4] == b"PNG", f"static-binary is not a PNG: {image}")
+        data = json.loads((await read("test://template/a%20b/data", "application/json"))["text"])
+        want(data["id"] == "a b" and data["templateTest"] is True, f"template: got {data}")
+        message = await self.error(self.client.read("test://nowhere"), -32602 if self.modern else -32002)
+        want("test://nowhere" in message, f"the error does not name the resource: {message}")
+
+    async def prompts(self):
+        prompts = {item["name"]: item.get("arguments") for item in await self.client.pages("prompts")}
+        arguments = [(item["name"], item.get("required")) for item in prompts.get("test_prompt_with_arguments") or []]
+        want(arguments == [("arg1", True), ("arg2", True)], f"prompts/list: got {prompts}")
+
+        async def get(name, arguments, *expected):
+            messages = await self.client.prompt(name, arguments)
+            want(tuple(message["content"]["type"] for message in messages) == expected, f"{name}: got {messages}")
+            return messages[0]["content"]
+
+        simple = await get("test_simple_prompt", None, "text")
+        want(simple["text"] == "This is a simple prompt for testing.", f"test_simple_prompt: got {simple}")
+        said = await get("test_prompt_with_arguments", {"arg1": "Grüße", "arg2": "b"}, "text")
+        want(said["text"] == "Prompt with arguments: arg1='Grüße', arg2='b'", f"test_prompt_with_arguments: got {said}")
+        embedded = await get("test_prompt_with_embedded_resource", {"resourceUri": "test://x"}, "resource", "text")
+        want(embedded["resource"]["uri"] == "test://x", f"test_prompt_with_embedded_resource: got {embedded}")
+        image = await get("test_prompt_with_image", None, "image", "text")
+        want(image["mimeType"] == "image/png", f"test_prompt_with_image: got {image}")
+        for name, arguments, told in [("test_prompt_with_arguments", {"arg1": "a"}, "arg2"), ("no_such_prompt", {}, "no_such_prompt")]:
+            message = await self.error(self.client.prompt(name, arguments), -32602)
+            want(told in message, f"{name}: the error does not name {told}: {message}")
+
+    async def complete(self):
+        for kind, name, argument, value, expected in [
+            ("prompt", "test_prompt_with_arguments", "arg1", "par", ["paris", "party"]),
+            ("prompt", "test_prompt_with_arguments", "arg2", "x", []),
+            ("resource", "test://template/{id}/data", "id", "12", ["123", "124"]),
+        ]:
+            values = await self.client.complete(kind, name, argument, value)
+            want(values == expected, f"{name} {argument}: expected {expected}, got {values}")
+        await self.error(self.client.complete("prompt", "none", "a", ""), -32602)
+
+    async def until(self, test, what):
+        with anyio.move_on_after(5):
+            while not test():
+                await anyio.sleep(0.02)
+            return
+        raise Failed(f"{what}: nothing within 5 s")
+
+    async def subscribe(self):
+        def heard():
+            return [params for method, params in self.client.heard if method == "notifications/resources/updated" and params["uri"] == WATCHED]
+
+        self.client.heard.clear()
+        async with self.client.watch(WATCHED):
+            await self.client.call("touch", {})
+            await self.until(lambda: len(heard()) == 1, "the update")
+        await self.client.call("touch", {})
+        await anyio.sleep(0.3)
+        want(len(heard()) == 1, f"expected one update, got {heard()}")
+
+    async def changes(self):
+        async with self.client.watch_lists():
+            for kind in ["tool", "prompt"]:
+                for there in [True, False]:
+                    self.client.heard.clear()
+                    await self.client.call(f"test_trigger_{kind}_change", {})
+                    method = f"notifications/{kind}s/list_changed"
+                    await self.until(lambda: any(name == method for name, _ in self.client.heard), f"the change of the {kind}s")
+                    names = [item["name"] for item in await self.client.pages(f"{kind}s")]
+                    want((f"test_dynamic_{kind}" in names) == there, f"there is {there} of test_dynamic_{kind}: {names}")
+
+    async def elicit(self):
+        if self.revision < "2025-06-18":
+            result = await self.client.call("test_elicitation", {"message": "Who?"})
+            want(result.get("isError"), f"elicitation is not part of {self.revision}, got {result}")
+            return
+        user = await self.client.call("test_elicitation", {"message": "Who are you?"})
+        action, _, content = texts(user)[0].removeprefix("User response: action=").partition(", content=")
+        filled = {"username": "ada", "email": "ada@example.org"}
+        want(action == "accept" and json.loads(content) == filled, f"accepted: got {user}")
+        declined = await self.client.call("test_elicitation", {"message": "Say no"})
+        want(texts(declined)[0].startswith("User response: action=decline"), f"declined: got {declined}")
+        await self.says("test_input_required_result_multi_round", {}, "Ada likes blue.")
+        messages = await self.client.prompt("test_input_required_result_prompt", None)
+        want(messages[0]["content"]["text"] == "Use this context: cats", f"a prompt that asks: got {messages}")
+
+    async def says(self, name, arguments, expected):
+        result = await self.client.call(name, arguments)
+        want(not result.get("isError") and texts(result) == [expected], f"{name} {arguments}: expected {expected!r}, got {result}")
+
+    async def sample(self):
+        await self.says("test_sampling", {"prompt": "What is 2 + 2?"}, "LLM response: What is 2 + 2? (100)")
+
+    async def roots(self):
+        await self.says("test_input_required_result_list_roots", {}, "The client's roots: file:///home/ada/notes, file:///home/ada/music")
+
     async def ping(self):
         if not self.modern:
             await self.client.ping()
@@ -209,7 +336,7 @@ class Checks:
 
 OPERATIONS = [
     "connect", "list", "call", "structured", "content", "progress", "cancel", "parallel", "unknown", "invalid", "panic", "logging",
-    "header", "ping",
+    "header", "resources", "read", "prompts", "complete", "subscribe", "changes", "elicit", "sample", "roots", "ping",
 ]  # fmt: skip
 
 

@@ -1,28 +1,39 @@
 //! The checks of `../../operations.mjs` with rmcp's client. Takes the row as JSON, prints one JSON line for each check.
 
-#![allow(deprecated)] // logging is deprecated by 2026-07-28, and tested
+#![allow(deprecated)] // logging, sampling and roots are deprecated by 2026-07-28, and tested
+
+macro_rules! want {
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            return Err(format!($($message)+).chars().take(500).collect());
+        }
+    };
+}
+
+mod answers;
+mod entries;
 
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use rmcp::{
-    ClientHandler, ServiceError,
+    ServiceError,
     model::{
-        CallToolRequest, CallToolRequestParams, ClientConfig, ClientRequest, Implementation, LoggingLevel,
-        LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-        ProtocolVersion, RequestMetaObject, ServerResult, SetLevelRequestParams,
+        CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, Implementation,
+        LoggingLevel, LoggingMessageNotificationParam, PaginatedRequestParams, ProtocolVersion, RequestMetaObject,
+        ServerResult, SetLevelRequestParams,
     },
-    service::{
-        ClientLifecycleMode, ClientServiceExt, NotificationContext, PeerRequestOptions, RoleClient, RunningService,
-    },
+    service::{ClientLifecycleMode, ClientServiceExt, PeerRequestOptions, RoleClient, RunningService},
     transport::{StreamableHttpClientTransport, TokioChildProcess},
 };
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
+
+use answers::Handler;
 
 type Check<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + 'a>>;
 
@@ -43,36 +54,12 @@ const TOOLS: &[&str] = &[
     "test_custom_header",
     "test_missing_capability",
     "test_logging_tool",
+    "test_sampling",
+    "test_elicitation",
+    "test_trigger_tool_change",
+    "test_trigger_prompt_change",
+    "touch",
 ];
-
-macro_rules! want {
-    ($condition:expr, $($message:tt)+) => {
-        if !$condition {
-            return Err(format!($($message)+).chars().take(500).collect());
-        }
-    };
-}
-
-#[derive(Clone)]
-struct Handler {
-    config: ClientConfig,
-    logs: Arc<Mutex<Vec<LoggingMessageNotificationParam>>>,
-    progress: Arc<Mutex<Vec<(ProgressToken, f64)>>>,
-}
-
-impl ClientHandler for Handler {
-    fn get_info(&self) -> ClientConfig {
-        self.config.clone()
-    }
-
-    async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        self.progress.lock().unwrap().push((params.progress_token, params.progress));
-    }
-
-    async fn on_logging_message(&self, params: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
-        self.logs.lock().unwrap().push(params);
-    }
-}
 
 struct Client {
     service: RunningService<RoleClient, Handler>,
@@ -361,11 +348,15 @@ async fn connect(row: &Value) -> Result<Client, String> {
         Some("pin") => ClientLifecycleMode::Discover { preferred_versions: vec![version.clone()] },
         _ => ClientLifecycleMode::Auto { preferred_versions: vec![version.clone()], legacy_version: None },
     };
-    let config = ClientConfig::new(Default::default(), Implementation::new("interop", "1.0.0"));
+    let able: ClientCapabilities =
+        serde_json::from_value(json!({ "sampling": {}, "elicitation": { "form": {} }, "roots": { "listChanged": true } }))
+            .expect("capabilities");
+    let config = ClientConfig::new(able, Implementation::new("interop", "1.0.0"));
     let handler = Handler {
         config: if row["mode"] == "legacy" { config.with_protocol_version(version) } else { config },
         logs: Arc::default(),
         progress: Arc::default(),
+        heard: Arc::default(),
     };
     let service = if let Some(url) = row["url"].as_str() {
         handler.clone().serve_with_lifecycle(StreamableHttpClientTransport::from_uri(url), lifecycle).await
@@ -402,7 +393,7 @@ async fn main() {
         Err(reason) => return say("connect", Err(reason)),
     };
     say("connect", Ok(()));
-    let checks: [(&str, Check<'_>); 13] = [
+    let checks: [(&str, Check<'_>); 22] = [
         ("list", Box::pin(client.list())),
         ("call", Box::pin(client.call_echo())),
         ("structured", Box::pin(client.structured())),
@@ -415,6 +406,15 @@ async fn main() {
         ("panic", Box::pin(client.panic())),
         ("logging", Box::pin(client.logging())),
         ("header", Box::pin(client.header())),
+        ("resources", Box::pin(client.resources())),
+        ("read", Box::pin(client.read())),
+        ("prompts", Box::pin(client.prompts())),
+        ("complete", Box::pin(client.complete())),
+        ("subscribe", Box::pin(client.subscribe())),
+        ("changes", Box::pin(client.changes())),
+        ("elicit", Box::pin(client.elicit())),
+        ("sample", Box::pin(client.sample())),
+        ("roots", Box::pin(client.roots())),
         ("ping", Box::pin(client.ping())),
     ];
     for (operation, check) in checks {
