@@ -30,6 +30,8 @@ pub struct Endpoint {
     seal: Option<Arc<dyn Seal>>,
     /// Indexed by legacy revision.
     initialize: [Bytes; LEGACY],
+    /// The same for a client that cannot be told of changes.
+    initialize_alone: [Bytes; LEGACY],
     discover: Bytes,
     server_info: Bytes,
     result_meta: Bytes,
@@ -46,6 +48,16 @@ struct Offers {
     /// Whether word of a resource's new contents is promised (RES-7).
     subscribe: bool,
     completions: bool,
+}
+
+impl Offers {
+    /// What is left of it for a client that nobody could tell of a change (LIFE-12).
+    fn without_changes(self) -> Self {
+        let unchanging = |listed: Option<Listed>| listed.map(|_| Listed { changes: false });
+        let Self { tools, prompts, resources, subscribe: _, completions } = self;
+        let [tools, prompts, resources] = [tools, prompts, resources].map(unchanging);
+        Self { tools, prompts, resources, subscribe: false, completions }
+    }
 }
 
 /// A list that is offered.
@@ -235,10 +247,12 @@ impl EndpointBuilder {
         let result_meta = [b"\"_meta\":", &*meta].concat().into();
         let names: Vec<&str> = self.served.iter().map(|revision| revision.as_str()).collect();
         let supported = alloc::format!("[\"{}\"]", names.join("\",\""));
-        let initialize = core::array::from_fn(|index| self.initialize(Revision::ALL[index]));
+        let [initialize, initialize_alone] = [self.offers, self.offers.without_changes()]
+            .map(|offers| core::array::from_fn(|index| self.initialize(Revision::ALL[index], offers)));
         let discover = self.discover(&supported, &meta);
         Ok(Arc::new(Endpoint {
             initialize,
+            initialize_alone,
             discover,
             server_info,
             result_meta,
@@ -286,11 +300,11 @@ impl EndpointBuilder {
     }
 
     /// The result of `initialize` (LIFE-1).
-    fn initialize(&self, revision: Revision) -> Bytes {
+    fn initialize(&self, revision: Revision, offers: Offers) -> Bytes {
         encoded(|out| {
             let mut object = Object::open(out);
             object.string("protocolVersion", revision.as_str());
-            self.capabilities(object.key("capabilities"), revision);
+            self.capabilities(object.key("capabilities"), revision, offers);
             encode::implementation(object.key("serverInfo"), revision, &self.who);
             object.optional("instructions", self.instructions.as_deref());
             object.close();
@@ -303,7 +317,7 @@ impl EndpointBuilder {
             let mut object = Object::open(out);
             object.string("resultType", "complete");
             object.json("supportedVersions", supported);
-            self.capabilities(object.key("capabilities"), Revision::MODERN);
+            self.capabilities(object.key("capabilities"), Revision::MODERN, self.offers);
             object.optional("instructions", self.instructions.as_deref());
             self.caching.write(object.place());
             object.key("_meta").extend_from_slice(meta);
@@ -313,16 +327,16 @@ impl EndpointBuilder {
 
     /// What is served, and nothing else (LIFE-12, 21.4). `listChanged: false` says nothing and is left out (A39). To modern
     /// clients it says what they may ask for with `subscriptions/listen`.
-    fn capabilities(&self, out: &mut Vec<u8>, revision: Revision) {
+    fn capabilities(&self, out: &mut Vec<u8>, revision: Revision, offers: Offers) {
+        let Offers { tools, prompts, resources, subscribe, completions } = offers;
         let mut object = Object::open(out);
         // COMP-2: 2024-11-05 has no name for it.
-        if self.offers.completions && revision > Revision::V2024_11_05 {
+        if completions && revision > Revision::V2024_11_05 {
             object.json("completions", "{}");
         }
         if self.logging {
             object.json("logging", "{}");
         }
-        let Offers { tools, prompts, resources, subscribe, .. } = self.offers;
         for (name, listed, subscribe) in
             [("prompts", prompts, false), ("resources", resources, subscribe), ("tools", tools, false)]
         {
@@ -543,11 +557,21 @@ impl Endpoint {
     /// A handshake never ends in the stateless revision: asked for it, this is the newest legacy one's (LIFE-2).
     #[must_use]
     pub fn initialize_result(&self, revision: Revision) -> &Bytes {
-        let legacy = match revision.era() {
+        &self.initialize[self.legacy_of(revision) as usize]
+    }
+
+    /// The same for a client that can be told nothing but answers, since it has no session: it promises no word of changes
+    /// (LIFE-12).
+    #[must_use]
+    pub fn initialize_result_alone(&self, revision: Revision) -> &Bytes {
+        &self.initialize_alone[self.legacy_of(revision) as usize]
+    }
+
+    fn legacy_of(&self, revision: Revision) -> Revision {
+        match revision.era() {
             Era::Legacy => revision,
             Era::Modern => self.newest_legacy().unwrap_or(Revision::NEWEST_LEGACY),
-        };
-        &self.initialize[legacy as usize]
+        }
     }
 
     /// The result of `server/discover`: the text of an object (VER-3).

@@ -78,20 +78,34 @@ impl Phase {
     }
 }
 
+/// What can reach a legacy client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Whatever is said, also later.
+    Conversation,
+    /// The answers of one POST: it can be told of no change, so none is promised (LIFE-12).
+    Answers,
+}
+
 /// Judges a legacy request.
 ///
 /// # Errors
 ///
 /// A fault with the status that fits it; [`settle::legacy_status`] maps 404 away (HTTP-11).
-pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
+pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id, reach: Reach) -> Result<Step, Fault> {
     let Court { endpoint, message, .. } = *court;
+    let follows = reach == Reach::Conversation && endpoint.has_subscriptions();
     match (message.method(), &mut *phase) {
         ("ping", _) => Ok(Step::Answer(modern::answer(id, b"{}"))),
         ("initialize", Phase::Opening) => {
             let peer = handshake(message, endpoint)?;
-            let result = endpoint.initialize_result(peer.revision).clone();
+            let result = match reach {
+                Reach::Conversation => endpoint.initialize_result(peer.revision),
+                Reach::Answers => endpoint.initialize_result_alone(peer.revision),
+            };
+            let answer = modern::answer(id, result);
             *phase = Phase::Ready(Ready::new(peer));
-            Ok(Step::Answer(modern::answer(id, &result)))
+            Ok(Step::Answer(answer))
         }
         ("initialize", _) => Err(Fault::invalid_request("The session is initialized already: `initialize` comes once")),
         (_, Phase::Opening | Phase::Closed) => Err(unopened(endpoint)),
@@ -103,13 +117,13 @@ pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id) -> Result<Ste
                 .ok_or_else(|| modern::unknown_level("`params.level`"))?;
             Ok(Step::Answer(modern::answer(id, b"{}")))
         }
-        ("resources/subscribe", Phase::Ready(ready)) if endpoint.has_subscriptions() => {
+        ("resources/subscribe", Phase::Ready(ready)) if follows => {
             let uri = methods::uri(court)?;
             court.view.resource(&uri).ok_or_else(|| Fault::resource_not_found(&uri))?;
             ready.subscriptions.add(&uri, court.from, endpoint.limits())?;
             Ok(Step::Answer(modern::answer(id, b"{}")))
         }
-        ("resources/unsubscribe", Phase::Ready(ready)) if endpoint.has_subscriptions() => {
+        ("resources/unsubscribe", Phase::Ready(ready)) if follows => {
             // RES-7: also of one that is not followed, or not there any more.
             ready.subscriptions.remove(&methods::uri(court)?);
             Ok(Step::Answer(modern::answer(id, b"{}")))

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use crate::desk::Desk;
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
-use crate::legacy::{self, Phase};
+use crate::legacy::{self, Phase, Reach};
 use crate::machine::{Close, Event, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
 use crate::modern::{self, Court};
 use crate::peer::{Caller, Era};
@@ -110,9 +110,9 @@ impl Pipe {
         }
         let step = match (&self.desk.phase, message.method()) {
             (Phase::Opening, "initialize" | "ping") if endpoint.legacy() => {
-                legacy::admit(&mut self.desk.phase, &court, id)
+                legacy::admit(&mut self.desk.phase, &court, id, Reach::Conversation)
             }
-            (Phase::Ready(_), _) => legacy::admit(&mut self.desk.phase, &court, id),
+            (Phase::Ready(_), _) => legacy::admit(&mut self.desk.phase, &court, id, Reach::Conversation),
             (_, "initialize") => Err(modern::no_handshake(&endpoint)),
             _ if endpoint.modern() => Err(modern::missing_version(&court)),
             _ => Err(legacy::unopened(&endpoint)),

@@ -11,7 +11,7 @@ use crate::desk::Desk;
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::headers::{Accept, Field, Head};
-use crate::legacy::{self, Phase};
+use crate::legacy::{self, Phase, Reach};
 use crate::machine::{Close, Event, EventId, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
 use crate::modern::Court;
 use crate::peer::{Caller, Era, Principal, Revision};
@@ -104,10 +104,12 @@ impl Session {
     }
 
     fn message(&mut self, message: Message, sender: Sender<'_>) {
-        if self.is_spent() && message.method() == "initialize" {
+        let alone = self.is_spent();
+        if alone && message.method() == "initialize" {
             self.desk.phase = Phase::Opening;
         }
-        if matches!(self.desk.phase, Phase::Opening) {
+        // HTTP-21: a session is whose handshake opened it; one of a single POST is whose POST it is.
+        if alone || matches!(self.desk.phase, Phase::Opening) {
             self.principal = sender.from.principal.clone();
         }
         if !self.belongs_to(sender.from) {
@@ -146,13 +148,11 @@ impl Session {
         let endpoint = Arc::clone(&self.desk.endpoint);
         let court = Court { endpoint: &endpoint, message, head, from, view, now: self.desk.clock.now() };
         let before = matches!(self.desk.phase, Phase::Opening);
-        let step = match message.method() {
-            // LIFE-12: nobody could be told, so it is not to be had.
-            "resources/subscribe" if self.kind == SessionKind::Sessionless => {
-                Err(Fault::method_not_found(message.method()))
-            }
-            _ => legacy::admit(&mut self.desk.phase, &court, id),
+        let reach = match self.kind {
+            SessionKind::Kept(_) => Reach::Conversation,
+            SessionKind::Sessionless => Reach::Answers,
         };
+        let step = legacy::admit(&mut self.desk.phase, &court, id, reach);
         let opened = before && self.desk.phase.ready().is_some();
         self.desk.proceed(step, id, from, stream, Era::Legacy);
         if opened {

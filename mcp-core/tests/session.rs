@@ -738,6 +738,21 @@ fn a_post_without_a_session_is_served_by_itself_and_asks_nobody_row_14_case_97()
 }
 
 #[test]
+fn a_post_without_a_session_is_served_whoever_sends_it_http_21_row_14() {
+    let mut script = sessionless(Policy::default());
+    script.caller = Caller::new("ann", Scopes::default());
+    script.send(&call(1, false));
+    let stream = script.stream();
+    assert_eq!(script.calls[0].1.caller, script.caller);
+    script.done(text("done"));
+    assert_eq!(script.sent(stream).one()["result"]["content"][0]["text"], "done");
+
+    let mut script = sessionless(Policy::default());
+    script.caller = Caller::new("ann", Scopes::default());
+    assert_eq!(script.send(&fixture::initialize("2025-06-18", &json!({}))).status(), 200);
+}
+
+#[test]
 fn an_extension_answers_whom_it_was_declared_to_ext_2() {
     let mut script = open();
     assert_eq!(script.send(&fixture::request(1, "acme/do", &json!({}))).code(), -32601);

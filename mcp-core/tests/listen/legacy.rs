@@ -109,6 +109,23 @@ fn who_cannot_be_told_cannot_subscribe_life_12() {
 }
 
 #[test]
+fn who_cannot_be_told_is_promised_no_word_of_changes_life_12() {
+    for revision in Revision::ALL.into_iter().filter(|revision| *revision < Revision::MODERN) {
+        let endpoint = builder().sessions(false).build().unwrap();
+        let promised = |machine: Session| {
+            let sent = Script::new(machine).send(&fixture::initialize(revision.as_str(), &json!({})));
+            sent.one()["result"]["capabilities"].clone()
+        };
+        let alone = promised(Session::sessionless(MachineId(1), Arc::clone(&endpoint), revision, Time(1_000_000)));
+        for list in ["tools", "prompts", "resources"] {
+            assert_eq!(alone[list], json!({}), "{revision}: {alone}");
+        }
+        let kept = promised(Session::new(MachineId(1), endpoint, SessionId::new([7; 16]), Time(1_000_000)));
+        assert_eq!(kept["resources"], json!({"listChanged": true, "subscribe": true}), "{revision}: {kept}");
+    }
+}
+
+#[test]
 fn news_wait_for_initialized_and_for_a_stream_once_each_life_5_tool_16_res_7_res_8_prompt_5() {
     let endpoint = endpoint();
     let machine = Session::new(MachineId(1), endpoint, SessionId::new([7; 16]), Time(1_000_000));
