@@ -44,10 +44,20 @@ pub(crate) struct Desk {
     pub(crate) outputs: Outputs,
     /// Whether a client can be asked at all: not without a session, nor after its input has ended.
     pub(crate) can_ask: bool,
+    /// Questions that came up before `initialized`: they wait for it (LIFE-5). As bounded as calls and questions are.
+    held: Vec<Held>,
     /// The next id of a request to the client.
     next_question: u64,
     /// The ping that the client has not answered, and the stream that it went out on.
     pinged: Option<(u64, StreamId)>,
+}
+
+/// A question that was not sent yet.
+#[derive(Debug)]
+struct Held {
+    stream: StreamId,
+    id: u64,
+    request: Vec<u8>,
 }
 
 impl Desk {
@@ -62,6 +72,7 @@ impl Desk {
             timers: Timers::default(),
             outputs: Outputs::default(),
             can_ask: true,
+            held: Vec::new(),
             next_question: 1,
             pinged: None,
         }
@@ -135,6 +146,9 @@ impl Desk {
             ("notifications/initialized", legacy::Phase::Ready(ready)) => {
                 if !core::mem::replace(&mut ready.initialized, true) {
                     self.start_pinging();
+                    for Held { stream, id, request } in core::mem::take(&mut self.held) {
+                        self.push(stream, FrameKind::Question(id), request);
+                    }
                 }
                 self.tell();
             }
@@ -386,7 +400,11 @@ impl Desk {
             return self.resume(index);
         }
         for (id, request) in requests {
-            self.push(stream, FrameKind::Question(id), request);
+            if self.phase.ready().is_some_and(|ready| !ready.initialized) {
+                self.held.push(Held { stream, id, request });
+            } else {
+                self.push(stream, FrameKind::Question(id), request);
+            }
         }
         self.timers.set(Timer::Question(call), self.clock.now().after(self.endpoint.timing().question));
     }
@@ -419,7 +437,11 @@ impl Desk {
     /// Tells the client that questions need no answer any more (CANC-3).
     fn withdraw(&mut self, stream: StreamId, open: &[(u64, Box<str>)], why: &str) {
         for (id, _) in open {
-            if self.streams.get_mut(stream).is_some_and(|stream| stream.take_back(*id)) {
+            let held = self.held.len();
+            self.held.retain(|question| question.id != *id);
+            let unsent =
+                self.held.len() < held || self.streams.get_mut(stream).is_some_and(|stream| stream.take_back(*id));
+            if unsent {
                 continue;
             }
             let mut out = Vec::with_capacity(128);

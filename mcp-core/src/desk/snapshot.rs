@@ -1,6 +1,7 @@
 //! A desk at which nothing happens, as data.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use super::{Desk, Listens};
 use crate::calls::{Calls, Phase};
@@ -18,7 +19,7 @@ impl Desk {
     /// Whether nobody has to come back to it: no call runs, nothing waits to be taken or sent.
     pub(crate) fn is_quiet(&self) -> bool {
         let unsent = || !self.streams.are_quiet();
-        self.can_ask && self.outputs.is_empty() && !self.calls.any_running() && !unsent()
+        self.can_ask && self.held.is_empty() && self.outputs.is_empty() && !self.calls.any_running() && !unsent()
     }
 
     /// All but the handshake and the time, which are its session's to write.
@@ -34,6 +35,8 @@ impl Desk {
             timers,
             outputs: _,
             can_ask: _,
+            // Nobody sleeps while there are any.
+            held: _,
             next_question,
             pinged,
         } = self;
@@ -79,6 +82,7 @@ impl Desk {
             timers,
             outputs,
             can_ask: true,
+            held: Vec::new(),
             next_question,
             pinged,
         })

@@ -71,3 +71,26 @@ fn the_error_that_asks_for_pages_is_for_clients_of_one_revision_that_take_them_e
         }
     }
 }
+
+#[test]
+fn a_question_waits_for_initialized_and_is_taken_back_if_its_request_ends_before_life_5() {
+    let ask = || Outcome::Ask { questions: vec![("k".into(), Question::Roots)], state: "".into() };
+    let mut script = new_session();
+    script.send(&fixture::initialize("2025-11-25", &json!({"roots": {}})));
+    let streams = [1, 2].map(|id| {
+        script.send(&call(id, false));
+        let stream = script.stream();
+        script.done(ask());
+        assert!(script.sent(stream).messages.is_empty(), "nothing is asked before `initialized`");
+        stream
+    });
+    let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    script.send(&cancelled);
+    script.send(&fixture::initialized());
+    assert!(script.sent(streams[0]).messages.is_empty(), "the question was never sent, and so not withdrawn");
+    let sent = script.sent(streams[1]).messages;
+    assert_eq!((sent.len(), &sent[0]["method"]), (1, &json!("roots/list")));
+    script.send(&json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": {"roots": []}}));
+    script.done(text("done"));
+    assert_eq!(script.sent(streams[1]).messages.len(), 1, "and its answer runs the call again");
+}
