@@ -60,12 +60,17 @@ impl Entry {
             );
             errors.at(&sig.ident, message);
         }
-        let parameters = Parameters::take(sig, subject, errors);
+        let uri = uri(subject, &options, &sig.ident, errors);
+        // What should have been a template is told of once.
+        let meant = match uri.as_ref().and_then(literal) {
+            Some(uri) if subject == Subject::Resource && uri.value().contains('{') => Subject::Template,
+            _ => subject,
+        };
+        let parameters = Parameters::take(sig, meant, errors);
         if let (Some(open), Some(all)) = (options.given("open"), parameters.whole()) {
             let message = format!("`{}` takes all arguments: put `#[arg(open)]` above that struct", types::text(all));
             errors.at(open, message);
         }
-        let uri = uri(subject, &options, &sig.ident, errors);
         match subject {
             Subject::Template => check_variables(&options, &parameters, errors),
             Subject::Prompt => check_texts(&parameters.arguments, errors),

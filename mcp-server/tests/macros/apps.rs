@@ -85,7 +85,7 @@ fn by_hand() -> Server {
 }
 
 #[test]
-fn an_app_is_what_the_builder_makes_of_the_same_app_3_app_4() {
+fn an_app_is_what_the_builder_makes_of_the_same_app_3() {
     block_on(async {
         let (mut one, mut other) = (Client::new(of_macros()), Client::new(by_hand()));
         let (tools, by_hand) = (one.list_tools().await, other.list_tools().await);

@@ -7,8 +7,8 @@ use std::thread::ThreadId;
 use mcp_server::testing::{Client, block_on};
 use mcp_server::{
     Args, Arguments, CallError, Completing, Contents, Ctx, Extract, IntoPrompt as _, IntoResource as _,
-    IntoResourceTemplate as _, Json, Permission, Prompt, PromptArg, PromptMessage, Resource, ResourceTemplate, Role,
-    Server, State, Ui, Value, json, prompt, resource, resource_template, tool, tools,
+    IntoResourceTemplate as _, Json, Permission, Prompt, PromptArg, PromptMessage, Resource, ResourceTemplate,
+    Revision, Role, Server, State, Ui, Value, json, prompt, resource, resource_template, tool, tools,
 };
 use serde::{Deserialize, Serialize};
 
@@ -272,7 +272,7 @@ fn the_functions_can_be_called_as_before() {
 }
 
 #[test]
-fn resources_are_read_with_what_they_take_res_3() {
+fn resources_are_read_with_what_they_take_res_4_app_4() {
     block_on(async {
         let mut client = Client::new(of_macros());
         client.read("test://notes").await.assert_text("12\n7");
@@ -294,16 +294,17 @@ fn resources_are_read_with_what_they_take_res_3() {
 #[test]
 fn each_variable_has_its_own_type_and_what_does_not_fit_names_nothing_res_5() {
     block_on(async {
-        let mut client = Client::new(of_macros());
+        let app = of_macros().build().expect("it builds");
+        let mut modern = Client::builder(&app).revision(Revision::V2026_07_28).connect();
+        let mut client = Client::new(&app);
         let uri = "users://12/profile?full=true&limit=3";
         let text = json!({"id": 12, "uri": uri, "full": true, "limit": 3}).to_string();
         client.read(uri).await.assert_contents(json!([{"uri": uri, "mimeType": "application/json", "text": text}]));
         let uri = "users://12/profile";
         client.read(uri).await.assert_text(json!({"id": 12, "uri": uri, "full": null, "limit": 10}).to_string());
         for wrong in ["users://ada/profile", "users://0/profile", "users://1/profile?limit=256", "shirts://green/s/x"] {
-            let answer = client.read(wrong).await;
-            assert!(answer.fault().is_some(), "{wrong}");
-            answer.assert_at("/error/data/uri", wrong);
+            client.read(wrong).await.assert_fault(-32002).assert_at("/error/data/uri", wrong);
+            modern.read(wrong).await.assert_fault(-32602).assert_at("/error/data/uri", wrong);
         }
         client.read("shirts://red/s%20m/a/b").await.assert_text("Red s m a/b");
         client.read("all://7/x").await.assert_text("7 x");
