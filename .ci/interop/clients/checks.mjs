@@ -281,9 +281,14 @@ export function checks(client, { revision, transport }) {
       await client.call('touch', {});
       await until(5000, () => heard().length === 1, 'the update');
       await end();
-      await client.call('touch', {});
-      await delay(300);
-      want(heard().length === 1, `expected one update, got ${show(heard())}`);
+      // A stream that its client closes has ended a moment later.
+      for (const last = Date.now() + (modern ? 5000 : 0); ; ) {
+        client.heard.length = 0;
+        await client.call('touch', {});
+        await delay(300);
+        if (heard().length === 0) return;
+        want(Date.now() < last, `updates still come after the end: ${show(heard())}`);
+      }
     },
     async changes() {
       const subscription = modern && (await client.sdk.listen({ toolsListChanged: true, promptsListChanged: true }));

@@ -348,9 +348,10 @@ async fn connect(row: &Value) -> Result<Client, String> {
         Some("pin") => ClientLifecycleMode::Discover { preferred_versions: vec![version.clone()] },
         _ => ClientLifecycleMode::Auto { preferred_versions: vec![version.clone()], legacy_version: None },
     };
-    let able: ClientCapabilities =
-        serde_json::from_value(json!({ "sampling": {}, "elicitation": { "form": {} }, "roots": { "listChanged": true } }))
-            .expect("capabilities");
+    let able: ClientCapabilities = serde_json::from_value(
+        json!({ "sampling": {}, "elicitation": { "form": {} }, "roots": { "listChanged": true } }),
+    )
+    .expect("capabilities");
     let config = ClientConfig::new(able, Implementation::new("interop", "1.0.0"));
     let handler = Handler {
         config: if row["mode"] == "legacy" { config.with_protocol_version(version) } else { config },
