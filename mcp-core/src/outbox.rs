@@ -130,6 +130,16 @@ impl Outbox {
         self.retain(|kind| kind != FrameKind::Listen(name));
     }
 
+    /// Whether word of that waits to be sent.
+    pub(crate) fn holds(&self, kind: FrameKind, json: &[u8]) -> bool {
+        self.frames.iter().any(|frame| frame.kind == kind && frame.json == json)
+    }
+
+    /// Forgets what was to be said of changes to a legacy client.
+    pub(crate) fn forget_news(&mut self) {
+        self.retain(|kind| !matches!(kind, FrameKind::ListChanged(_) | FrameKind::Updated));
+    }
+
     /// Takes a question back that was not sent yet; false if it was.
     pub(crate) fn take_back(&mut self, question: u64) -> bool {
         let before = self.frames.len();

@@ -272,10 +272,15 @@ impl Session {
     }
 
     fn detach(&mut self, stream: StreamId) {
-        let Some(gone) = self.desk.streams.get_mut(stream) else { return };
-        if gone.is_left() {
-            return;
+        if self.desk.streams.get(stream).is_some_and(|gone| !gone.is_left()) {
+            self.desk.take_back_news(stream);
+            self.leave(stream);
+            self.desk.tell();
         }
+    }
+
+    fn leave(&mut self, stream: StreamId) {
+        let Some(gone) = self.desk.streams.get_mut(stream) else { return };
         if gone.leave() {
             // What waits goes into the log.
             self.desk.outputs.ready(stream);

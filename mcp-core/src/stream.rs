@@ -163,6 +163,11 @@ impl Stream {
         self.outbox.forget_listen(name);
     }
 
+    /// Forgets what was to be said of changes to a legacy client, since it is told elsewhere.
+    pub(crate) fn forget_news(&mut self) {
+        self.outbox.forget_news();
+    }
+
     /// Takes a question back that was not sent yet; false if it was.
     pub(crate) fn take_back(&mut self, question: u64) -> bool {
         self.outbox.take_back(question)

@@ -70,6 +70,13 @@ impl Subscriptions {
         }
     }
 
+    /// Those of which the client was not told after all.
+    pub(crate) fn take_back(&mut self, is_untold: impl Fn(&str) -> bool) {
+        for (uri, untold) in self.0.iter_mut().flat_map(|followed| &mut followed.uris) {
+            *untold |= is_untold(uri);
+        }
+    }
+
     /// Those whose change was not told, which they are now.
     pub(crate) fn take_untold(&mut self) -> Vec<Box<str>> {
         let uris = self.0.iter_mut().flat_map(|followed| &mut followed.uris);

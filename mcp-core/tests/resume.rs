@@ -284,6 +284,25 @@ fn a_listening_stream_is_resumed_as_one_and_carries_no_answer_http_25_http_26_ht
 }
 
 #[test]
+fn news_go_to_the_next_stream_if_the_one_that_was_to_carry_them_cannot_be_resumed_http_29_res_8() {
+    let mut policy = Policy::default();
+    policy.limits.log_of_session = 2000;
+    let mut host = Host::with(Revision::V2025_11_25, policy);
+    let (listening, opened) = host.get();
+    changed(&mut host);
+    host.leave(listening);
+    host.post(&call(1));
+    (0..40).for_each(|step| host.note(progress(step)));
+    changed(&mut host);
+    let (_, refused) = host.resume(&id_of(&opened.events()[0]).to_string());
+    assert_eq!(refused.status(), 400, "what came after is not kept any more");
+    let (next, sent) = host.get();
+    assert_eq!(sent.messages().len(), 1, "{}", sent.text);
+    host.leave(next);
+    assert_eq!(host.get().1.messages().len(), 0, "once");
+}
+
+#[test]
 fn a_message_goes_to_the_newest_stream_with_a_reader_and_to_no_other_http_25_http_26() {
     let mut host = Host::open(Revision::V2025_11_25);
     let (old, opened) = host.get();

@@ -105,6 +105,20 @@ impl Desk {
         }
     }
 
+    /// Takes back what was not sent of changes on a stream whose reader has gone: the next reader is told.
+    pub(crate) fn take_back_news(&mut self, stream: StreamId) {
+        let legacy::Phase::Ready(ready) = &mut self.phase else { return };
+        let Some(left) = self.streams.get_mut(stream).filter(|left| left.listens()) else { return };
+        let outbox = left.outbox();
+        for what in Change::ALL {
+            if outbox.holds(FrameKind::ListChanged(what), &settle::list_changed(what)) {
+                ready.untold.add(what);
+            }
+        }
+        ready.subscriptions.take_back(|uri| outbox.holds(FrameKind::Updated, &settle::updated(uri)));
+        left.forget_news();
+    }
+
     /// The client gives up a subscription: nothing more is said for it, not even what waits (SUB-10). False if there is none.
     pub(crate) fn unlisten(&mut self, id: &Id) -> bool {
         let Some(at) = self.listens.open.iter().position(|(_, listen)| listen.id == *id) else { return false };

@@ -152,6 +152,29 @@ fn news_wait_for_initialized_and_for_a_stream_once_each_life_5_tool_16_res_7_res
 }
 
 #[test]
+fn news_that_a_reader_left_behind_go_to_the_next_one_http_26_res_7_res_8() {
+    let mut script = open();
+    ask(&mut script, "subscribe", "doc://a");
+    ask(&mut script, "subscribe", "doc://b");
+    let (older, newer) = (get(&mut script), get(&mut script));
+    script.hold(true);
+    change(&mut script, Change::Tools);
+    update(&mut script, "doc://a");
+    update(&mut script, "doc://b");
+    ask(&mut script, "unsubscribe", "doc://b");
+    script.input(Input::Detach { stream: newer });
+    script.hold(false);
+    let notice = json!({"jsonrpc": "2.0", "method": TOOLS, "params": {}});
+    assert_eq!(script.sent(older).messages, [notice.clone(), updated("doc://a")]);
+    script.hold(true);
+    change(&mut script, Change::Tools);
+    script.input(Input::Detach { stream: older });
+    script.hold(false);
+    let (_, sent) = script.attach(&[("accept", "text/event-stream")]);
+    assert_eq!(sent.messages, [notice]);
+}
+
+#[test]
 fn news_go_out_on_the_newest_stream_alone_http_26_res_7() {
     let mut script = open();
     ask(&mut script, "subscribe", "doc://a");
