@@ -14,7 +14,7 @@ use crate::encode::json::{self, Object};
 use crate::encode::{self, SERVER_INFO};
 use crate::fault::{Code, Fault, reflect};
 use crate::machine::Change;
-use crate::peer::{Era, Peer, Revision};
+use crate::peer::{Capabilities, Era, Peer, Revision};
 use crate::policy::{Limits, Policy, Seal, Timing};
 
 /// The server's name, capabilities and bounds. Immutable; every machine of a server shares one.
@@ -28,6 +28,7 @@ pub struct Endpoint {
     logging: bool,
     extensions: Box<[ExtensionDecl]>,
     seal: Option<Arc<dyn Seal>>,
+    pages: Option<ShownBy>,
     /// Indexed by legacy revision.
     initialize: [Bytes; LEGACY],
     /// The same for a client that cannot be told of changes.
@@ -38,6 +39,9 @@ pub struct Endpoint {
     supported_text: Box<str>,
     supported_data: Box<str>,
 }
+
+/// Whether a client of these capabilities shows pages.
+type ShownBy = fn(&Capabilities) -> bool;
 
 /// What is offered besides the protocol itself.
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,6 +130,7 @@ pub struct EndpointBuilder {
     /// Names and settings.
     experimental: Vec<(Box<str>, Box<str>)>,
     seal: Option<Arc<dyn Seal>>,
+    pages: Option<ShownBy>,
 }
 
 impl EndpointBuilder {
@@ -211,6 +216,14 @@ impl EndpointBuilder {
         self
     }
 
+    /// Tells apart which clients show pages: the others find no tool linked to one, and none that only its page calls (APP-1).
+    /// Without it, all find the same.
+    #[must_use]
+    pub fn pages(mut self, shown_by: fn(&Capabilities) -> bool) -> Self {
+        self.pages = Some(shown_by);
+        self
+    }
+
     /// Serves these revisions only. All by default.
     #[must_use]
     pub fn revisions(mut self, revisions: &[Revision]) -> Self {
@@ -266,6 +279,7 @@ impl EndpointBuilder {
             logging: self.logging,
             extensions: self.extensions.into(),
             seal: self.seal,
+            pages: self.pages,
         }))
     }
 
@@ -424,6 +438,7 @@ impl Endpoint {
             extensions: Vec::new(),
             experimental: Vec::new(),
             seal: None,
+            pages: None,
         }
     }
 
@@ -544,6 +559,16 @@ impl Endpoint {
     #[must_use]
     pub fn extension_of(&self, method: &str) -> Option<&ExtensionDecl> {
         self.extensions.iter().find(|extension| extension.methods.iter().any(|own| &**own == method))
+    }
+
+    /// Whether tools are linked to their pages for that client.
+    pub(crate) fn shows_pages(&self, peer: &Peer) -> bool {
+        self.pages.is_none_or(|shown_by| shown_by(&peer.capabilities))
+    }
+
+    /// Whether that depends on the client.
+    pub(crate) const fn tells_pages_apart(&self) -> bool {
+        self.pages.is_some()
     }
 
     /// What seals the state of modern calls.

@@ -167,7 +167,7 @@ fn run(court: &Court<'_>, method: Method, ready: &Ready, id: &Id) -> Result<Step
             let mut out = Vec::with_capacity(512);
             write::result_open(&mut out, id);
             out.push(b'{');
-            methods::write_page(&mut out, list, court, ready.peer.revision)?;
+            methods::write_page(&mut out, list, court, &ready.peer)?;
             out.extend_from_slice(b"}}");
             return Ok(Step::Answer(out));
         }

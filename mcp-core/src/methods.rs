@@ -13,18 +13,27 @@ use crate::endpoint::Endpoint;
 use crate::fault::{Fault, reflect};
 use crate::machine::{Completes, Kind};
 use crate::modern::{Court, kept};
-use crate::peer::Revision;
+use crate::peer::{Peer, Revision};
 use crate::wire::{Param, decode, write};
 
 /// A method that lists or runs what the server offers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Method {
     /// Answered at once, by pages.
-    List(WriteList),
+    List(Listed),
     Tool,
     Resource,
     Prompt,
     Complete,
+}
+
+/// One of the four lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listed {
+    Tools,
+    Resources,
+    Templates,
+    Prompts,
 }
 
 type WriteList = fn(&View, Revision, Option<&str>, usize, &mut Vec<u8>) -> Result<(), Fault>;
@@ -34,12 +43,12 @@ impl Method {
     pub(crate) fn of(name: &str, endpoint: &Endpoint) -> Option<Self> {
         let (method, offered) = match name {
             "tools/call" => (Self::Tool, endpoint.has_tools()),
-            "tools/list" => (Self::List(View::write_tools), endpoint.has_tools()),
+            "tools/list" => (Self::List(Listed::Tools), endpoint.has_tools()),
             "resources/read" => (Self::Resource, endpoint.has_resources()),
-            "resources/list" => (Self::List(View::write_resources), endpoint.has_resources()),
-            "resources/templates/list" => (Self::List(View::write_templates), endpoint.has_resources()),
+            "resources/list" => (Self::List(Listed::Resources), endpoint.has_resources()),
+            "resources/templates/list" => (Self::List(Listed::Templates), endpoint.has_resources()),
             "prompts/get" => (Self::Prompt, endpoint.has_prompts()),
-            "prompts/list" => (Self::List(View::write_prompts), endpoint.has_prompts()),
+            "prompts/list" => (Self::List(Listed::Prompts), endpoint.has_prompts()),
             "completion/complete" => (Self::Complete, endpoint.has_completions()),
             _ => return None,
         };
@@ -48,12 +57,7 @@ impl Method {
 }
 
 /// One page of a list: its items and `nextCursor` (PAGE-1).
-pub(crate) fn write_page(
-    out: &mut Vec<u8>,
-    list: WriteList,
-    court: &Court<'_>,
-    revision: Revision,
-) -> Result<(), Fault> {
+pub(crate) fn write_page(out: &mut Vec<u8>, list: Listed, court: &Court<'_>, peer: &Peer) -> Result<(), Fault> {
     let cursor = match court.message.param(Param::Cursor) {
         None => None,
         Some(_) => match court.message.param_str(Param::Cursor) {
@@ -61,7 +65,14 @@ pub(crate) fn write_page(
             None => return Err(Fault::invalid_params("`cursor` must be a string that this server sent")),
         },
     };
-    list(court.view, revision, cursor.as_deref(), court.endpoint.limits().page, out)
+    let write: WriteList = match list {
+        Listed::Tools if court.endpoint.shows_pages(peer) => View::write_tools,
+        Listed::Tools => View::write_pageless_tools,
+        Listed::Resources => View::write_resources,
+        Listed::Templates => View::write_templates,
+        Listed::Prompts => View::write_prompts,
+    };
+    write(court.view, peer.revision, cursor.as_deref(), court.endpoint.limits().page, out)
 }
 
 /// The tool that a `tools/call` names (TOOL-8).

@@ -14,7 +14,7 @@ use crate::fault::{Code, Fault};
 use crate::headers::{self, Head};
 use crate::listen::Listen;
 use crate::machine::{Kind, Level};
-use crate::methods::{self, Method};
+use crate::methods::{self, Listed, Method};
 use crate::peer::{Caller, Capabilities, Peer, Revision};
 use crate::settle;
 use crate::time::Time;
@@ -107,13 +107,15 @@ impl Requested<'_> {
     }
 }
 
-fn list(court: &Court<'_>, id: &Id, write: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>) -> Result<Step, Fault> {
+fn list(court: &Court<'_>, list: Listed, request: &Requested<'_>) -> Result<Step, Fault> {
+    // What a client is shown by what it can do is nothing to be shown to all.
+    let apart = list == Listed::Tools && court.endpoint.tells_pages_apart() && court.view.has_pages();
     let mut out = Vec::with_capacity(512);
-    write::result_open(&mut out, id);
+    write::result_open(&mut out, request.id);
     out.extend_from_slice(b"{\"resultType\":\"complete\",");
-    write(&mut out)?;
+    methods::write_page(&mut out, list, court, &request.peer)?;
     out.push(b',');
-    court.endpoint.caching().seen_by_one(court.view.is_filtered()).write(&mut out);
+    court.endpoint.caching().seen_by_one(apart || court.view.is_filtered()).write(&mut out);
     out.push(b',');
     out.extend_from_slice(court.endpoint.result_meta());
     out.extend_from_slice(b"}}");
@@ -123,9 +125,7 @@ fn list(court: &Court<'_>, id: &Id, write: impl FnOnce(&mut Vec<u8>) -> Result<(
 fn run(court: &Court<'_>, method: Method, request: Requested<'_>) -> Result<Step, Fault> {
     let Court { endpoint, message, head, from, .. } = *court;
     let (kind, mirrors) = match method {
-        Method::List(write) => {
-            return list(court, request.id, |out| methods::write_page(out, write, court, Revision::MODERN));
-        }
+        Method::List(listed) => return list(court, listed, &request),
         Method::Tool => {
             // The tool is looked up early: what it needs of the client comes before its parameters in VER-20. An unknown
             // one is still reported after a missing name.

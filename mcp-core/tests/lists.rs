@@ -133,6 +133,47 @@ fn lists_say_how_long_they_may_be_kept_and_a_filtered_one_is_private_whatever_wa
 }
 
 #[test]
+fn a_list_that_depends_on_what_the_client_can_do_is_for_it_alone_app_1_cache_4() {
+    let pages = |revision, apart: bool, linked: bool, capabilities: &Value| {
+        let mut policy = Policy::default();
+        policy.limits.page = 1;
+        let builder = fixture::builder().policy(policy).caching(Caching::public(Span::secs(300)));
+        let shown_by = |capabilities: &mcp_core::Capabilities| capabilities.extension("example.com/pages").is_some();
+        let builder = if apart { builder.pages(shown_by) } else { builder };
+        let mut talk = Talk::with(builder.build().unwrap(), revision, capabilities);
+        let tool = |name: &str| Tool::new(name, Handle(1), r#"{"type":"object"}"#);
+        let mut tools = vec![tool("a")];
+        if linked {
+            let link = tool("c").with_meta(r#"{"ui":{}}"#).with_pageless_meta(None);
+            tools.extend([tool("b").for_page(), link, tool("d").for_page()]);
+        }
+        let catalog = tools.into_iter().fold(Catalog::builder(), mcp_core::catalog::Builder::tool);
+        talk.script.view = View::all(catalog.build().unwrap());
+        let (mut names, mut scopes, mut cursor) = (Vec::new(), Vec::new(), json!(null));
+        loop {
+            let result = talk.result("tools/list", &json!({"cursor": cursor}));
+            let tool = &result["tools"][0];
+            names.push(format!("{}{}", tool["name"].as_str().unwrap(), tool.get("_meta").map_or("", |_| "+")));
+            scopes.push(result["cacheScope"].clone());
+            match result.get("nextCursor") {
+                Some(next) => cursor = next.clone(),
+                None => break (names.concat(), scopes.swap_remove(0)),
+            }
+        }
+    };
+    let able = json!({"extensions": {"example.com/pages": {}}});
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::MODERN] {
+        let scope = |scope: &str| if revision == Revision::MODERN { json!(scope) } else { Value::Null };
+        for capabilities in [&json!({}), &able] {
+            assert_eq!(pages(revision, false, true, capabilities), ("abc+d".into(), scope("public")));
+            assert_eq!(pages(revision, true, false, capabilities), ("a".into(), scope("public")));
+        }
+        assert_eq!(pages(revision, true, true, &able), ("abc+d".into(), scope("private")));
+        assert_eq!(pages(revision, true, true, &json!({})), ("ac".into(), scope("private")), "and no short page");
+    }
+}
+
+#[test]
 fn a_cursor_is_good_on_another_instance_and_on_no_other_list_or_view_page_2_page_3() {
     for revision in Revision::ALL {
         let cursors: Vec<String> = (0..4).map(|list| walk(&mut talk(revision, 4), list, 4).1.swap_remove(0)).collect();

@@ -70,7 +70,33 @@ enum Reason {
     Hidden(Box<dyn std::error::Error + Send + Sync>),
     Fault(Fault),
     NotFound,
-    Ask { questions: Vec<(Box<str>, Question)>, state: Bytes },
+    Ask(Asking),
+}
+
+/// A question on its way to the client.
+struct Asking(
+    /// There until it is sent.
+    Option<(Vec<(Box<str>, Question)>, Bytes)>,
+);
+
+impl Asking {
+    fn into_outcome(mut self) -> Outcome {
+        let (questions, state) = self.0.take().unwrap_or_default();
+        Outcome::Ask { questions, state }
+    }
+}
+
+/// Code that looks at the error, or makes another one of it, goes on as if it had been refused an answer, and nobody was asked.
+impl Drop for Asking {
+    fn drop(&mut self) {
+        if let Some((questions, _)) = &self.0 {
+            let keys: Vec<&str> = questions.iter().map(|(key, _)| &**key).collect();
+            tracing::warn!(
+                ?keys,
+                "a question was not asked: the error that asks it was dropped; hand it on as it is, with `?`"
+            );
+        }
+    }
 }
 
 /// What the model is told of an error that is not for it.
@@ -155,7 +181,7 @@ impl CallError {
     #[must_use]
     pub fn ask<K: Into<Box<str>>>(questions: impl IntoIterator<Item = (K, Question)>, state: impl Into<Bytes>) -> Self {
         let questions = questions.into_iter().map(|(key, question)| (key.into(), question)).collect();
-        Self(Reason::Ask { questions, state: state.into() })
+        Self(Reason::Ask(Asking(Some((questions, state.into())))))
     }
 
     /// That nothing can be done before the person has been to these pages (ELIC-7): the error -32042 of 2025-11-25, from which a client
@@ -202,7 +228,7 @@ impl CallError {
             }
             Reason::Fault(fault) => Err(Outcome::Fail(fault)),
             Reason::NotFound => Ok(ToolAnswer::error(NOT_FOUND)),
-            Reason::Ask { questions, state } => Err(Outcome::Ask { questions, state }),
+            Reason::Ask(asking) => Err(asking.into_outcome()),
         }
     }
 
@@ -216,7 +242,7 @@ impl CallError {
             }
             Reason::Fault(fault) => Outcome::Fail(fault),
             Reason::NotFound => Outcome::Fail(missing()),
-            Reason::Ask { questions, state } => Outcome::Ask { questions, state },
+            Reason::Ask(asking) => asking.into_outcome(),
         }
     }
 }
@@ -241,7 +267,7 @@ impl fmt::Display for CallError {
             Reason::Hidden(_) => f.write_str(HIDDEN),
             Reason::Fault(fault) => f.write_str(fault.message()),
             Reason::NotFound => f.write_str(NOT_FOUND),
-            Reason::Ask { .. } => f.write_str("the client is to be asked"),
+            Reason::Ask(_) => f.write_str("the client is to be asked"),
         }
     }
 }
@@ -253,7 +279,9 @@ impl fmt::Debug for CallError {
             Reason::Hidden(error) => f.debug_tuple("CallError").field(error).finish(),
             Reason::Fault(fault) => f.debug_tuple("CallError").field(fault).finish(),
             Reason::NotFound => f.debug_tuple("CallError").field(&NOT_FOUND).finish(),
-            Reason::Ask { questions, .. } => f.debug_tuple("CallError").field(questions).finish(),
+            Reason::Ask(asking) => {
+                f.debug_tuple("CallError").field(&asking.0.as_ref().map(|(asked, _)| asked)).finish()
+            }
         }
     }
 }

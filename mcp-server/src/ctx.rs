@@ -228,7 +228,7 @@ impl Ctx {
     /// content is for clients that do not.
     #[must_use]
     pub fn client_has_ui(&self) -> bool {
-        self.call.peer.capabilities.extension(ui::EXTENSION).is_some_and(ui::is_shown_by)
+        ui::are_shown_by(&self.call.peer.capabilities)
     }
 
     /// The request's `_meta`: JSON text of an object, or empty.

@@ -12,6 +12,7 @@ use crate::check;
 use crate::code::{Code, Entry, Work};
 use crate::complete::Completer;
 use crate::extract::{Needs, States};
+use crate::texts::Needed;
 
 /// What is said of an entry, and where it was made.
 pub(crate) struct Facts {
@@ -35,7 +36,7 @@ pub(crate) struct Run {
     pub(crate) needs: Needs,
     pub(crate) code: Code,
     /// A variable or argument.
-    pub(crate) needed: Option<Box<str>>,
+    pub(crate) needed: Option<Needed>,
 }
 
 impl Facts {
@@ -136,7 +137,7 @@ impl Workshop<'_> {
             self.add(&key, terms.rule, "it has no code: give it some with `.run(..)`");
             return None;
         };
-        self.check_needed(&key, run.needed.as_deref(), terms);
+        self.check_needed(&key, run.needed.as_ref(), terms);
         let named = |completer: Completer| completer.into_entry(&key, facts.tags.clone(), self.states);
         let completions = completers.into_iter().map(named).collect();
         let entry = Entry {
@@ -169,15 +170,28 @@ impl Workshop<'_> {
     }
 
     /// Of all that the code reads only the first that is missing is known, but that it would fail is certain.
-    fn check_needed(&mut self, key: &str, needed: Option<&str>, terms: &Terms<'_>) {
+    fn check_needed(&mut self, key: &str, needed: Option<&Needed>, terms: &Terms<'_>) {
         let (Some(needed), Some(names)) = (needed, &terms.names) else { return };
+        let (count, texts) = (names.len(), terms.texts);
+        let needed = match needed {
+            Needed::Named(name) => &**name,
+            Needed::Places(places) if *places > count => {
+                let message = format!("its code takes {places} {texts} by their places: it has {}", listed(names));
+                return self.add(key, terms.texts_rule, message);
+            }
+            Needed::One if count != 1 => {
+                let message = format!(
+                    "its code takes a single value, which only one of its {texts} can be: it has {}; take them as a tuple or as \
+                     a struct",
+                    listed(names)
+                );
+                return self.add(key, terms.texts_rule, message);
+            }
+            Needed::Places(_) | Needed::One => return,
+        };
         if !names.contains(&needed) {
-            let message = format!(
-                "its code needs `{}`, which is none of its {}: it has {}",
-                reflect(needed),
-                terms.texts,
-                listed(names)
-            );
+            let needed = reflect(needed);
+            let message = format!("its code needs `{needed}`, which is none of its {texts}: it has {}", listed(names));
             self.add(key, terms.texts_rule, message);
         } else if terms.optional.contains(&needed) {
             let message = format!(

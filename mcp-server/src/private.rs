@@ -19,7 +19,7 @@ pub use serde_json::{Error as Fault, Value};
 use crate::arguments::Arguments;
 pub use crate::arguments::Given;
 use crate::texts::FromTexts;
-pub use crate::texts::{Refused, Text};
+pub use crate::texts::{Needed, Refused, Text};
 pub use describe::{
     Number, Object, Probe, Property, Spelled, Spelling, Unwritten, Verdict, Written, id, json, named, names_schema,
     values,

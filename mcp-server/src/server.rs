@@ -49,6 +49,8 @@ pub struct Server {
     used: Option<Arc<dyn UsedStates>>,
     entries: Edit,
     offers: Offers,
+    /// Whether clients that show no pages hear nothing of them.
+    pages_apart: bool,
     extensions: Vec<Extension>,
     experimental: Vec<(Box<str>, Value)>,
     states: States,
@@ -73,6 +75,7 @@ impl Server {
             used: None,
             entries: Edit::new(),
             offers: Offers::default(),
+            pages_apart: false,
             extensions: Vec::new(),
             experimental: Vec::new(),
             states: States::default(),
@@ -245,6 +248,16 @@ impl Server {
         }
     }
 
+    /// Links tools to their pages only for clients that declare that they show pages (APP-1): the others find the tools without
+    /// the link, and without those that [only a page calls](crate::Visibility). By default all clients find the same, and ignore what
+    /// they do not know.
+    ///
+    /// On 2026-07-28 no cache between them and the server may then give the list of one client to another (CACHE-4).
+    pub const fn ui_only_where_shown(mut self) -> Self {
+        self.pages_apart = true;
+        self
+    }
+
     /// Offers resources also if none is registered yet, so that [`App::add_resource`] can add some: what a server offers is
     /// settled when it is built (LIFE-12). Tools are always offered.
     pub const fn offers_resources(mut self) -> Self {
@@ -323,8 +336,11 @@ impl Server {
             endpoint = endpoint.revisions(revisions);
         }
         let offers = self.offers.and(self.entries.wants());
-        if self.entries.has_pages() {
+        if self.entries.has_pages() || self.pages_apart {
             endpoint = endpoint.extension(ExtensionDecl::new(ui::EXTENSION).with_legacy());
+        }
+        if self.pages_apart {
+            endpoint = endpoint.pages(ui::are_shown_by);
         }
         if offers.resources {
             endpoint = endpoint.resources(true, true);

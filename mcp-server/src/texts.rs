@@ -12,6 +12,7 @@ use serde::de::{
 };
 
 use crate::call_error::CallError;
+use crate::check;
 use crate::code::Work;
 use crate::ctx::Ctx;
 
@@ -56,6 +57,8 @@ pub struct Text<'a> {
     pub name: &'a str,
     /// `None` if it may be missing, and is.
     pub value: Option<&'a str>,
+    /// Whether it has a place: an argument that the prompt does not declare has none.
+    pub declared: bool,
 }
 
 /// Why texts are no such value.
@@ -66,11 +69,36 @@ pub struct Refused {
     pub name: Option<Box<str>>,
     /// A clause that follows the name.
     pub why: Box<str>,
-    /// Whether there is none of the name.
-    pub missing: bool,
+    /// What was looked for, if it is not there.
+    pub lacks: Option<Needed>,
+}
+
+/// What is read by code that cannot do without.
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Needed {
+    /// The text of that name.
+    Named(Box<str>),
+    /// So many, by their places.
+    Places(usize),
+    /// One, and no other beside it.
+    One,
 }
 
 impl Refused {
+    fn lacking(needed: Needed, why: &str) -> Self {
+        let name = if let Needed::Named(name) = &needed { Some(name.clone()) } else { None };
+        Self { name, why: why.into(), lacks: Some(needed) }
+    }
+
+    /// Of a sequence that ended too early.
+    fn of_places(mut self, places: usize) -> Self {
+        if self.name.is_none() {
+            self.lacks = Some(Needed::Places(places));
+        }
+        self
+    }
+
     fn of(mut self, name: &str) -> Self {
         self.name.get_or_insert_with(|| name.into());
         self
@@ -90,16 +118,17 @@ impl std::error::Error for Refused {}
 
 impl de::Error for Refused {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { name: None, why: message.to_string().into(), missing: false }
+        // A type of the user's may say what it was given, and that came from a peer.
+        Self { name: None, why: check::clean(&message.to_string()).into(), lacks: None }
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self { name: Some(field.into()), why: "is missing".into(), missing: true }
+        absent(field)
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
         let why = format!("is unknown, known are {}", expected.join(", "));
-        Self { name: Some(field.into()), why: why.into(), missing: false }
+        Self { name: Some(field.into()), why: why.into(), lacks: None }
     }
 
     fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
@@ -112,9 +141,13 @@ struct All<'t, 'a>(&'t [Text<'a>]);
 
 impl<'a> All<'_, 'a> {
     fn only(&self) -> Result<Text<'a>, Refused> {
-        match self.0 {
-            [text] => Ok(*text),
-            many => Err(de::Error::custom(format_args!("one text is read, and there are {}", many.len()))),
+        let mut declared = self.0.iter().filter(|text| text.declared);
+        match (declared.next(), declared.count()) {
+            (Some(text), 0) => Ok(*text),
+            (first, more) => {
+                let there = usize::from(first.is_some()) + more;
+                Err(Refused::lacking(Needed::One, &format!("one text is read, and there are {there}")))
+            }
         }
     }
 
@@ -125,7 +158,7 @@ impl<'a> All<'_, 'a> {
 }
 
 fn absent(name: &str) -> Refused {
-    Refused { name: Some(name.into()), why: "is missing".into(), missing: true }
+    Refused::lacking(Needed::Named(name.into()), "is missing")
 }
 
 /// Reads a single value from the only text.
@@ -161,17 +194,17 @@ impl<'de> Deserializer<'de> for All<'_, 'de> {
         visitor.visit_seq(Each { texts: self.0.iter(), at: None })
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Refused> {
-        self.deserialize_seq(visitor)
+    fn deserialize_tuple<V: Visitor<'de>>(self, places: usize, visitor: V) -> Result<V::Value, Refused> {
+        self.deserialize_seq(visitor).map_err(|refused| refused.of_places(places))
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: usize,
+        places: usize,
         visitor: V,
     ) -> Result<V::Value, Refused> {
-        self.deserialize_seq(visitor)
+        self.deserialize_tuple(places, visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
@@ -241,13 +274,9 @@ impl<'de> SeqAccess<'de> for Each<'_, 'de> {
     type Error = Refused;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Refused> {
-        let Some(text) = self.texts.next() else { return Ok(None) };
+        let Some(text) = self.texts.find(|text| text.declared) else { return Ok(None) };
         let only = [*text];
         seed.deserialize(All(&only)).map(Some).map_err(|refused| refused.of(text.name))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.texts.len())
     }
 }
 
@@ -313,11 +342,14 @@ impl<'de> Deserializer<'de> for One<'de> {
         deserialize_char visit_char "a single character"
     }
 
+    // JSON has no word for the others, and no client means them. One may be finite in 64 bits and not in 32.
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
-        self.deserialize_f64(visitor)
+        match self.value.parse::<f32>().ok().filter(|value| value.is_finite()) {
+            Some(value) => visitor.visit_f32(value),
+            None => self.must("a number of at most 32 bits"),
+        }
     }
 
-    // JSON has no word for the others, and no client means them.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
         match self.value.parse::<f64>().ok().filter(|value| value.is_finite()) {
             Some(value) => visitor.visit_f64(value),
@@ -396,7 +428,8 @@ pub(crate) fn variables<T: FromTexts>(ctx: &Ctx) -> Result<T, CallError> {
         Kind::Resource { variables, .. } => variables,
         _ => &[],
     };
-    let texts: Vec<Text<'_>> = variables.iter().map(|(name, value)| Text { name, value: Some(value) }).collect();
+    let texts: Vec<Text<'_>> =
+        variables.iter().map(|(name, value)| Text { name, value: Some(value), declared: true }).collect();
     T::from_texts(&texts).map_err(|refused| {
         tracing::debug!(template = ctx.name(), %refused, "a URI has variables that the template's code does not take");
         CallError::not_found()
@@ -411,18 +444,18 @@ pub(crate) fn arguments<T: FromTexts>(ctx: &Ctx) -> Result<T, CallError> {
         _ => &[],
     };
     let value = |name: &str| sent.get(name).and_then(Option::as_deref);
-    let mut texts: Vec<Text<'_>> = declared.iter().map(|name| Text { name, value: value(name) }).collect();
+    let mut texts: Vec<Text<'_>> =
+        declared.iter().map(|name| Text { name, value: value(name), declared: true }).collect();
     let others = sent.iter().filter(|(name, _)| !declared.iter().any(|own| **own == ***name));
-    texts.extend(others.map(|(name, value)| Text { name, value: value.as_deref() }));
+    texts.extend(others.map(|(name, value)| Text { name, value: value.as_deref(), declared: false }));
     T::from_texts(&texts).map_err(|refused| {
         CallError::fault(Fault::invalid_params(format!("Invalid arguments of the prompt {}: {refused}", ctx.name())))
     })
 }
 
-/// The text that `T` cannot do without, if none of that name is given: the first that is met.
-pub(crate) fn first_needed<T: FromTexts>() -> Option<Box<str>> {
-    let refused = T::from_texts(&[]).err()?;
-    refused.name.filter(|_| refused.missing)
+/// What `T` cannot do without, if nothing is given: the first that is met.
+pub(crate) fn first_needed<T: FromTexts>() -> Option<Needed> {
+    T::from_texts(&[]).err()?.lacks
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use crate::facts::{Parts, Workshop};
 use crate::into_icon::IntoIcon;
 use crate::param::Param;
 use crate::schema;
-use crate::ui::Page;
+use crate::ui::{self, Page, Pageless};
 
 /// A tool to be registered with [`Server::tool`](crate::Server::tool): a name, what clients see, and code.
 ///
@@ -464,6 +464,11 @@ impl Tool {
         }
         if let Some(meta) = &self.meta {
             tool = tool.with_meta(&meta.to_string());
+            tool = match ui::where_no_pages_are(meta) {
+                Pageless::Same => tool,
+                Pageless::Unlinked(meta) => tool.with_pageless_meta(meta.map(|meta| meta.to_string()).as_deref()),
+                Pageless::Nothing => tool.for_page(),
+            };
         }
         self.icons.into_iter().fold(tool, catalog::Tool::with_icon)
     }

@@ -2,6 +2,7 @@
 
 mod app;
 
+use mcp_core::Capabilities;
 use serde_json::{Map, Value, json};
 
 pub use self::app::{IntoApp, UiApp};
@@ -12,6 +13,9 @@ pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/ui";
 
 /// The media type of a page (APP-2).
 pub(crate) const MIME: &str = "text/html;profile=mcp-app";
+
+/// The key of a tool's link that older hosts know (APP-3).
+const OLDER_LINK: &str = "ui/resourceUri";
 
 /// Who calls a tool that belongs to a page (APP-3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,7 +88,7 @@ impl Page {
             let visibility = self.visibility.iter().map(|who| Value::from(who.as_str()));
             ui.insert("visibility".into(), visibility.collect());
         }
-        merge(meta, &json!({"ui": ui, "ui/resourceUri": uri}));
+        merge(meta, &json!({"ui": ui, OLDER_LINK: uri}));
         Ok(uri)
     }
 }
@@ -203,8 +207,38 @@ fn merge(meta: &mut Option<Value>, more: &Value) {
     }
 }
 
-/// Whether a client that declared the extension with these settings shows pages (APP-1).
-pub(crate) fn is_shown_by(settings: &str) -> bool {
+/// What a tool is to clients that show no pages.
+pub(crate) enum Pageless {
+    /// The same: it belongs to none.
+    Same,
+    /// A tool with this `_meta`.
+    Unlinked(Option<Value>),
+    /// Nothing: only the page calls it.
+    Nothing,
+}
+
+/// What a tool with that `_meta` is to them, however it came by its link.
+pub(crate) fn where_no_pages_are(meta: &Value) -> Pageless {
+    let Some(members) = meta.as_object() else { return Pageless::Same };
+    if !["ui", OLDER_LINK].iter().any(|key| members.contains_key(*key)) {
+        return Pageless::Same;
+    }
+    let visibility = members.get("ui").and_then(|ui| ui.get("visibility")?.as_array());
+    if visibility.is_some_and(|who| !who.is_empty() && who.iter().all(|who| who == Visibility::App.as_str())) {
+        return Pageless::Nothing;
+    }
+    let mut members = members.clone();
+    members.retain(|key, _| key != "ui" && key != OLDER_LINK);
+    Pageless::Unlinked((!members.is_empty()).then_some(members.into()))
+}
+
+/// Whether a client shows pages (APP-1).
+pub(crate) fn are_shown_by(capabilities: &Capabilities) -> bool {
+    capabilities.extension(EXTENSION).is_some_and(accepts)
+}
+
+/// Whether these settings of the extension take the media type of a page.
+fn accepts(settings: &str) -> bool {
     let settings: Value = serde_json::from_str(settings).unwrap_or_default();
     match settings.get("mimeTypes").and_then(Value::as_array) {
         Some(types) => types.iter().any(|mime| mime == MIME),

@@ -1,7 +1,7 @@
 //! MCP Apps: tools that come with a page.
 
-use mcp_server::testing::{Client, block_on};
-use mcp_server::{Ctx, Json, Permission, Resource, Revision, Server, Tool, Ui, UiApp, Visibility, json};
+use mcp_server::testing::{Client, ListedTool, block_on};
+use mcp_server::{Ctx, Json, Permission, Policy, Resource, Revision, Server, Tool, Ui, UiApp, Value, Visibility, json};
 
 const URI: &str = "ui://dashboard/page.html";
 const MIME: &str = "text/html;profile=mcp-app";
@@ -11,13 +11,15 @@ fn server() -> Server {
 }
 
 fn tool() -> Tool {
+    tool_of("dashboard")
+}
+
+fn tool_of(name: &str) -> Tool {
     #[derive(serde::Serialize, schemars::JsonSchema)]
     struct Status {
         users: u32,
     }
-    Tool::new("dashboard")
-        .description("Shows how things are.")
-        .run(|| Json(Status { users: 3 }).with_text("Three users."))
+    Tool::new(name).description("Shows how things are.").run(|| Json(Status { users: 3 }).with_text("Three users."))
 }
 
 fn ui() -> Ui {
@@ -132,4 +134,57 @@ fn what_a_page_says_to_its_host_is_no_method_of_a_server_app_6() {
         let app = server().app(UiApp::new(tool()).view("page.html", "x"));
         Client::new(app).request("ui/initialize", ()).await.assert_fault(-32601);
     });
+}
+
+/// What a list of tools says of pages: names, links and the keys of `_meta`.
+fn linked(listed: &[ListedTool]) -> Vec<(String, Value)> {
+    listed.iter().map(|tool| (tool.name.clone(), tool.json.get("_meta").cloned().unwrap_or_default())).collect()
+}
+
+#[test]
+fn a_client_that_shows_no_pages_finds_tools_without_their_links_if_so_configured_app_1() {
+    let by_hand = json!({"ui": {"resourceUri": URI}, "example.com/own": 1});
+    let server = || {
+        server()
+            .resource(Resource::app(URI).text("x"))
+            .tool(tool_of("page-only").ui(URI).visibility([Visibility::App]))
+            .tool(tool().ui(URI))
+            .tool(tool_of("by-hand").meta(by_hand.clone()))
+            .tool(tool_of("plain").meta(json!({"example.com/own": 2})))
+    };
+    let link = json!({"ui": {"resourceUri": URI}, "ui/resourceUri": URI});
+    let page_only = json!({"ui": {"resourceUri": URI, "visibility": ["app"]}, "ui/resourceUri": URI});
+    let (own, plain) = (json!({"example.com/own": 1}), json!({"example.com/own": 2}));
+    let named =
+        |list: Vec<(&str, Value)>| -> Vec<_> { list.into_iter().map(|(name, meta)| (name.to_owned(), meta)).collect() };
+    let all = named(vec![
+        ("page-only", page_only),
+        ("dashboard", link),
+        ("by-hand", by_hand.clone()),
+        ("plain", plain.clone()),
+    ]);
+    let unlinked = named(vec![("dashboard", json!(null)), ("by-hand", own), ("plain", plain)]);
+    let shows = json!({"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": [MIME]}}});
+    let shows_others = json!({"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/plain"]}}});
+    for page in [1, 2, 100] {
+        let mut policy = Policy::default();
+        policy.limits.page = page;
+        let apart = server().policy(policy).ui_only_where_shown().build().expect("it builds");
+        let same = server().build().expect("it builds");
+        for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::MODERN] {
+            block_on(async {
+                for (app, capabilities, expected) in [
+                    (&apart, &shows, &all),
+                    (&apart, &shows_others, &unlinked),
+                    (&apart, &json!({}), &unlinked),
+                    (&same, &json!({}), &all),
+                ] {
+                    let mut client =
+                        Client::builder(app).revision(revision).capabilities(capabilities.clone()).connect();
+                    assert_eq!(&linked(&client.list_tools().await), expected, "{revision} {capabilities}");
+                    client.call("page-only", ()).await.assert_text("Three users.");
+                }
+            });
+        }
+    }
 }

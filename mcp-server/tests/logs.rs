@@ -182,3 +182,29 @@ fn what_is_wrong_with_a_question_is_told_to_who_can_mend_it_mrtr_3_elic_1_elic_8
         assert!(said.iter().all(|said| lines[0].contains(said)), "{said:?} in {lines:?}");
     }
 }
+
+#[tokio::test]
+async fn a_question_that_code_lets_go_is_told_since_nobody_was_asked() {
+    let careless = |ctx: Ctx| match ctx.ask("sure", elicit("Sure?")) {
+        Ok(_) => "asked",
+        Err(_) => "refused",
+    };
+    let careless = Tool::new("careless").description("Asks.").run(careless);
+    let careful = |ctx: Ctx| Ok::<_, CallError>(ctx.ask("sure", elicit("Sure?"))?.accepted().is_some());
+    let careful = Tool::new("careful").description("Asks.").run(careful);
+    let app = Server::new("my-app", "1.0.0").tool(careless).tool(careful).build().expect("it builds");
+    let (kept, _guard) = Kept::install();
+    let mut client = mcp_server::testing::Client::builder(&app)
+        .modern()
+        .can(mcp_server::Ability::ElicitationForm)
+        .on_request(|_, _| json!({"action": "accept"}))
+        .connect();
+    client.call("careful", ()).await.assert_text("true");
+    assert_eq!(kept.lines(), [""; 0]);
+    client.call("careless", ()).await.assert_text("refused");
+    let lines = kept.lines();
+    assert!(
+        lines.len() == 1 && lines[0].contains("a question was not asked") && lines[0].contains("sure"),
+        "{lines:?}"
+    );
+}

@@ -294,6 +294,8 @@ fn everything_that_is_wrong_is_told_when_the_server_is_built() {
         .prompt(Prompt::new("code"))
         .prompt(Prompt::new("unknown").required("a", "").run(|_: Review| "x"))
         .prompt(Prompt::new("optional").argument("code", "").run(|_: Review| "x"))
+        .prompt(Prompt::new("single").required("a", "").required("b", "").run(|_: Option<String>| "x"))
+        .prompt(Prompt::new("places").required("a", "").run(|_: (String, String)| "x"))
         .prompt(Prompt::new("completed").argument("a", "").run(|| "x").complete_from("b", ["x"]))
         .prompt(Prompt::new("twice").argument("a", "").run(|| "x").complete_from("a", ["x"]).complete("a", || ["x"]))
         .prompt(Prompt::new("state").argument("a", "").run(|| "x").complete("a", |_: State<Users>| ["x"]))
@@ -308,6 +310,8 @@ fn everything_that_is_wrong_is_told_when_the_server_is_built() {
             ("code", "PROMPT-2"),
             ("unknown", "PROMPT-3"),
             ("optional", "PROMPT-3"),
+            ("single", "PROMPT-3"),
+            ("places", "PROMPT-3"),
             ("completed", "COMP-3"),
             ("twice", "COMP-3"),
             ("state", "PROMPT-2"),

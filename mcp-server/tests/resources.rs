@@ -243,6 +243,8 @@ fn everything_that_is_wrong_is_told_when_the_server_is_built() {
             .resource(Resource::new("a://meta").meta(json!(1)).icon("ftp://x").text("x"))
             .resource_template(ResourceTemplate::new("a://{b").run(|| "x"))
             .resource_template(ResourceTemplate::new("b://{id}").run(|_: Place| "x"))
+            .resource_template(ResourceTemplate::new("d://{a}/{b}").run(|_: u8| "x"))
+            .resource_template(ResourceTemplate::new("e://{a}").run(|_: (u8, u8)| "x"))
             .resource_template(ResourceTemplate::new("c://{id}").run(|| "x").complete_from("di", ["x"])),
     );
     let rules: Vec<(&str, &str)> = wrong.iter().map(|(entry, rule, _)| (&**entry, *rule)).collect();
@@ -255,6 +257,8 @@ fn everything_that_is_wrong_is_told_when_the_server_is_built() {
             ("a://meta", "BASE-28"),
             ("a://meta", "BASE-21"),
             ("b://{id}", "RES-3"),
+            ("d://{a}/{b}", "RES-3"),
+            ("e://{a}", "RES-3"),
             ("c://{id}", "COMP-3"),
             ("nothing", "RES-9"),
             ("a://priority", "TOOL-19"),
@@ -264,6 +268,8 @@ fn everything_that_is_wrong_is_told_when_the_server_is_built() {
     let said = |entry: &str| &wrong.iter().find(|(own, ..)| own == entry).expect("it is wrong").2;
     assert_eq!(said("a://twice").matches("tests/resources.rs:").count(), 2, "{}", said("a://twice"));
     assert!(said("b://{id}").contains("`owner`, which is none of its variables: it has `id`"), "{}", said("b://{id}"));
+    assert!(said("d://{a}/{b}").contains("a single value, which only one of its variables can be: it has `a`, `b`"));
+    assert!(said("e://{a}").contains("takes 2 variables by their places: it has `a`"));
     assert!(said("c://{id}").contains("`di` is completed, but none of its variables: it has `id`"));
 }
 

@@ -3,14 +3,15 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::shelf::Entry;
+use super::shelf::{Audience, Entry};
 use crate::peer::Revision;
 
-/// Items joined by commas, and where each ends.
+/// Items joined by commas, and where each is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct List {
     text: Vec<u8>,
-    ends: Vec<usize>,
+    /// Start and end. One that is not listed has no bytes.
+    spans: Vec<(usize, usize)>,
 }
 
 impl List {
@@ -21,21 +22,28 @@ impl List {
 
     /// One item.
     pub(super) fn item(&self, index: usize) -> &[u8] {
-        let start = match index.checked_sub(1) {
-            Some(before) => self.ends[before] + 1,
-            None => 0,
-        };
-        &self.text[start..self.ends[index]]
+        let (start, end) = self.spans[index];
+        &self.text[start..end]
     }
 
-    fn of<T: Entry>(items: &[T], revision: Revision) -> Self {
-        let mut list = Self { text: Vec::new(), ends: Vec::with_capacity(items.len()) };
+    /// Whether it is listed.
+    pub(super) fn has(&self, index: usize) -> bool {
+        !self.item(index).is_empty()
+    }
+
+    fn of<T: Entry>(items: &[T], revision: Revision, audience: Audience) -> Self {
+        let mut list = Self { text: Vec::new(), spans: Vec::with_capacity(items.len()) };
         for item in items {
-            if !list.ends.is_empty() {
+            if !item.is_listed(audience) {
+                list.spans.push((0, 0));
+                continue;
+            }
+            if !list.text.is_empty() {
                 list.text.push(b',');
             }
-            item.encode(&mut list.text, revision);
-            list.ends.push(list.text.len());
+            let start = list.text.len();
+            item.encode(&mut list.text, revision, audience);
+            list.spans.push((start, list.text.len()));
         }
         list.text.shrink_to_fit();
         list
@@ -43,10 +51,10 @@ impl List {
 }
 
 /// The list of each revision, indexed by revision; a revision whose text is that of the one before shares it.
-pub(super) fn every_revision<T: Entry>(items: &[T]) -> [Arc<List>; Revision::ALL.len()] {
+pub(super) fn every_revision<T: Entry>(items: &[T], audience: Audience) -> [Arc<List>; Revision::ALL.len()] {
     let mut last: Option<Arc<List>> = None;
     Revision::ALL.map(|revision| {
-        let list = List::of(items, revision);
+        let list = List::of(items, revision, audience);
         let list = match last.take() {
             Some(last) if *last == list => last,
             _ => Arc::new(list),

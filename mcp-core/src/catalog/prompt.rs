@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::about::{About, about};
-use super::shelf::Entry;
+use super::shelf::{Audience, Entry};
 use super::{Defect, Handle};
 use crate::encode::json::Object;
 use crate::fault::reflect;
@@ -147,7 +147,7 @@ impl Entry for Prompt {
         self.about.check(&self.name, defects);
     }
 
-    fn encode(&self, out: &mut Vec<u8>, revision: Revision) {
+    fn encode(&self, out: &mut Vec<u8>, revision: Revision, _: Audience) {
         let mut object = Object::open(out);
         object.string("name", &self.name);
         self.about.words(&mut object, revision);

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::about::{About, about};
-use super::shelf::Entry;
+use super::shelf::{Audience, Entry};
 use super::{Defect, Handle};
 use crate::answer::Annotations;
 use crate::encode::{self, json::Object};
@@ -207,7 +207,7 @@ impl Entry for Resource {
         self.about.check(&self.uri, defects);
     }
 
-    fn encode(&self, out: &mut Vec<u8>, revision: Revision) {
+    fn encode(&self, out: &mut Vec<u8>, revision: Revision, _: Audience) {
         let mut object = Object::open(out);
         object.string("uri", &self.uri);
         object.string("name", &self.name);
@@ -250,7 +250,7 @@ impl Entry for Template {
         self.about.check(&self.uri, defects);
     }
 
-    fn encode(&self, out: &mut Vec<u8>, revision: Revision) {
+    fn encode(&self, out: &mut Vec<u8>, revision: Revision, _: Audience) {
         let mut object = Object::open(out);
         object.string("uriTemplate", &self.uri);
         object.string("name", &self.name);

@@ -11,6 +11,15 @@ use super::{Defect, digest, digest_on};
 use crate::fault::reflect;
 use crate::peer::Revision;
 
+/// What the clients can do that a list is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Audience {
+    /// Whatever there is.
+    All,
+    /// They show no pages (APP-1).
+    Pageless,
+}
+
 /// An entry of one of the four lists.
 pub(super) trait Entry {
     /// The list, as its result has it.
@@ -27,7 +36,18 @@ pub(super) trait Entry {
     fn check(&mut self, defects: &mut Vec<Defect>);
 
     /// Its entry in the list of that revision: no member that the revision does not know, and none that is null.
-    fn encode(&self, out: &mut Vec<u8>, revision: Revision);
+    fn encode(&self, out: &mut Vec<u8>, revision: Revision, audience: Audience);
+
+    /// Whether it belongs to a page, and so is another one where there are no pages.
+    fn has_page(&self) -> bool {
+        false
+    }
+
+    /// Whether these clients find it in the list.
+    fn is_listed(&self, audience: Audience) -> bool {
+        let _ = audience;
+        true
+    }
 }
 
 /// All entries of one kind, in the order of registration.
@@ -37,6 +57,8 @@ pub(super) struct Shelf<T> {
     keys: HashTable<usize>,
     /// Indexed by revision. Revisions with the same text share it.
     lists: [Arc<List>; Revision::ALL.len()],
+    /// The same for clients that show no pages, if any entry has one.
+    pageless: Option<[Arc<List>; Revision::ALL.len()]>,
 }
 
 impl<T: Entry> Shelf<T> {
@@ -66,21 +88,33 @@ impl<T: Entry> Shelf<T> {
             }
         }
         let items = items.into_boxed_slice();
-        let lists = if defects.len() == before { list::every_revision(&items) } else { list::every_revision::<T>(&[]) };
-        Self { items, keys, lists }
+        let listed = if defects.len() == before { &*items } else { &[] };
+        let lists = list::every_revision(listed, Audience::All);
+        let apart = listed.iter().any(T::has_page);
+        let pageless = apart.then(|| list::every_revision(listed, Audience::Pageless));
+        Self { items, keys, lists, pageless }
     }
 
     pub(super) fn position(&self, key: &str) -> Option<usize> {
         self.keys.find(digest(key.as_bytes()), |&index| self.items[index].key() == key).copied()
     }
 
-    pub(super) fn list(&self, revision: Revision) -> &List {
-        &self.lists[revision as usize]
+    pub(super) fn list(&self, revision: Revision, audience: Audience) -> &List {
+        let lists = match audience {
+            Audience::All => &self.lists,
+            Audience::Pageless => self.pageless.as_ref().unwrap_or(&self.lists),
+        };
+        &lists[revision as usize]
+    }
+
+    /// Whether clients that show no pages get another list.
+    pub(super) const fn has_pages(&self) -> bool {
+        self.pageless.is_some()
     }
 
     /// Goes on with a digest of what the newest revision shows.
     pub(super) fn digest_on(&self, state: u64) -> u64 {
-        digest_on(digest_on(state, self.list(Revision::MODERN).text()), &[T::MARK])
+        digest_on(digest_on(state, self.list(Revision::MODERN, Audience::All).text()), &[T::MARK])
     }
 
     pub(super) fn names(&self) -> Vec<&str> {

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::schema::{self, Mirror};
-use super::shelf::Entry;
+use super::shelf::{Audience, Entry};
 use super::{Defect, Handle, check_meta};
 use crate::answer::Icon;
 use crate::encode::json::{self, Object};
@@ -25,8 +25,21 @@ pub struct Tool {
     annotations: ToolAnnotations,
     icons: Vec<Icon>,
     meta: Option<Box<str>>,
+    page: Page,
     needs: Capabilities,
     mirrors: Box<[Mirror]>,
+}
+
+/// What a tool is to clients that show no pages (APP-1).
+#[derive(Clone, Debug, Default)]
+enum Page {
+    /// The same: it has none.
+    #[default]
+    None,
+    /// A tool with this `_meta`.
+    Linked(Option<Box<str>>),
+    /// Nothing: only its page calls it.
+    Caller,
 }
 
 #[derive(Clone, Debug)]
@@ -66,6 +79,7 @@ impl Tool {
             annotations: ToolAnnotations::default(),
             icons: Vec::new(),
             meta: None,
+            page: Page::None,
             needs: Capabilities::none(),
             mirrors: Box::default(),
         }
@@ -117,6 +131,22 @@ impl Tool {
     #[must_use]
     pub fn with_meta(mut self, meta: &str) -> Self {
         self.meta = Some(meta.into());
+        self
+    }
+
+    /// With other `_meta`, or none, for clients that show no pages; its own links to a page. Read where
+    /// [`EndpointBuilder::pages`](crate::EndpointBuilder::pages) tells clients apart (APP-1).
+    #[must_use]
+    pub fn with_pageless_meta(mut self, meta: Option<&str>) -> Self {
+        self.page = Page::Linked(meta.map(Into::into));
+        self
+    }
+
+    /// Not in the list of clients that show no pages, since nothing but its page calls it (APP-3). Read as
+    /// [`Tool::with_pageless_meta`]. A call is answered all the same.
+    #[must_use]
+    pub fn for_page(mut self) -> Self {
+        self.page = Page::Caller;
         self
     }
 
@@ -229,10 +259,13 @@ impl Entry for Tool {
             output.schema = json::compact(&output.schema).into();
         }
         check_meta(&self.name, &mut self.meta, defects);
+        if let Page::Linked(meta) = &mut self.page {
+            check_meta(&self.name, meta, defects);
+        }
     }
 
     /// TOOL-3.
-    fn encode(&self, out: &mut Vec<u8>, revision: Revision) {
+    fn encode(&self, out: &mut Vec<u8>, revision: Revision, audience: Audience) {
         let mut object = Object::open(out);
         object.string("name", &self.name);
         if revision >= Revision::V2025_06_18 {
@@ -253,11 +286,28 @@ impl Entry for Tool {
             crate::encode::icons(object.key("icons"), &self.icons);
         }
         if revision >= Revision::V2025_06_18
-            && let Some(meta) = &self.meta
+            && let Some(meta) = self.meta_for(audience)
         {
             object.json("_meta", meta);
         }
         object.close();
+    }
+
+    fn has_page(&self) -> bool {
+        !matches!(self.page, Page::None)
+    }
+
+    fn is_listed(&self, audience: Audience) -> bool {
+        audience == Audience::All || !matches!(self.page, Page::Caller)
+    }
+}
+
+impl Tool {
+    fn meta_for(&self, audience: Audience) -> Option<&str> {
+        match (audience, &self.page) {
+            (Audience::Pageless, Page::Linked(meta)) => meta.as_deref(),
+            _ => self.meta.as_deref(),
+        }
     }
 }
 

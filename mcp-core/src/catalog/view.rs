@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::shelf::{Entry, Shelf};
+use super::shelf::{Audience, Entry, Shelf};
 use super::{Catalog, Prompt, Resource, Template, Tool, digest, digest_on};
 use crate::fault::Fault;
 use crate::peer::Revision;
@@ -201,7 +201,22 @@ impl View {
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        write_list(&self.catalog.tools, self.tool_part(), revision, cursor, page, out)
+        self.write_tools_for(Audience::All, revision, cursor, page, out)
+    }
+
+    /// The same for a client that shows no pages (APP-1). A cursor of one list goes on in the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::write_tools`].
+    pub fn write_pageless_tools(
+        &self,
+        revision: Revision,
+        cursor: Option<&str>,
+        page: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        self.write_tools_for(Audience::Pageless, revision, cursor, page, out)
     }
 
     /// The same of `"resources":[…]` (RES-2).
@@ -217,7 +232,7 @@ impl View {
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
         let part = self.shown.as_ref().map(|shown| &shown.resources);
-        write_list(&self.catalog.resources, part, revision, cursor, page, out)
+        write_list(&self.catalog.resources, part, Audience::All, revision, cursor, page, out)
     }
 
     /// The same of `"resourceTemplates":[…]` (RES-3).
@@ -233,7 +248,7 @@ impl View {
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
         let part = self.shown.as_ref().map(|shown| &shown.templates);
-        write_list(&self.catalog.templates, part, revision, cursor, page, out)
+        write_list(&self.catalog.templates, part, Audience::All, revision, cursor, page, out)
     }
 
     /// The same of `"prompts":[…]` (PROMPT-1).
@@ -249,7 +264,23 @@ impl View {
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
         let part = self.shown.as_ref().map(|shown| &shown.prompts);
-        write_list(&self.catalog.prompts, part, revision, cursor, page, out)
+        write_list(&self.catalog.prompts, part, Audience::All, revision, cursor, page, out)
+    }
+
+    /// Whether clients that show no pages get another list of tools.
+    pub(crate) fn has_pages(&self) -> bool {
+        self.catalog.tools.has_pages()
+    }
+
+    fn write_tools_for(
+        &self,
+        audience: Audience,
+        revision: Revision,
+        cursor: Option<&str>,
+        page: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        write_list(&self.catalog.tools, self.tool_part(), audience, revision, cursor, page, out)
     }
 
     fn tool_part(&self) -> Option<&Part> {
@@ -260,12 +291,13 @@ impl View {
 fn write_list<T: Entry>(
     shelf: &Shelf<T>,
     part: Option<&Part>,
+    audience: Audience,
     revision: Revision,
     cursor: Option<&str>,
     page: usize,
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
-    let list = shelf.list(revision);
+    let list = shelf.list(revision, audience);
     let page = page.max(1);
     let start = match cursor {
         Some(cursor) => after(shelf, part, cursor)?,
@@ -279,7 +311,7 @@ fn write_list<T: Entry>(
         out.push(b']');
         return Ok(());
     }
-    let mut positions = positions(shelf, part, start);
+    let mut positions = positions(shelf, part, start).filter(|&index| list.has(index));
     let mut last = None;
     for index in positions.by_ref().take(page) {
         if last.is_some() {

@@ -48,12 +48,24 @@ pub(super) struct Open {
     pub(super) digest: Digest,
     /// How often it was asked without an answer that could be used.
     pub(super) tries: u8,
+    /// Whether it is this run that asks it, so that no reply is one to it. Not kept.
+    pub(super) now: bool,
 }
 
 impl Memory {
     /// What an earlier run left; nothing if that was not written here.
     pub(crate) fn read(state: &[u8]) -> Self {
         state.strip_prefix(FORMAT).and_then(|state| Reader(state).memory()).unwrap_or_default()
+    }
+
+    /// How much of it the client said.
+    pub(super) fn answer_bytes(&self) -> usize {
+        let bytes = |reply: &Response| match reply {
+            Response::Result(result) => result.len(),
+            Response::Error { message, .. } => message.len(),
+            Response::TimedOut | Response::Unsupported => 0,
+        };
+        self.answers.iter().map(|answered| bytes(&answered.reply)).sum()
     }
 
     pub(super) fn write(&self) -> Vec<u8> {
@@ -80,7 +92,7 @@ impl Memory {
             }
         }
         count(&mut out, self.open.len());
-        for Open { key, digest, tries } in &self.open {
+        for Open { key, digest, tries, now: _ } in &self.open {
             bytes(&mut out, key.as_bytes());
             out.extend_from_slice(digest);
             out.push(*tries);
@@ -145,7 +157,8 @@ impl<'a> Reader<'a> {
             };
             Some(Answered { key, digest, reply })
         })?;
-        let open = self.list(|from| Some(Open { key: from.text()?, digest: from.array()?, tries: from.byte()? }))?;
+        let open =
+            self.list(|from| Some(Open { key: from.text()?, digest: from.array()?, tries: from.byte()?, now: false }))?;
         let effects = self.list(|from| Some((from.text()?, from.text()?)))?;
         let has_kept = self.byte()? == 1;
         let kept = self.text()?;
@@ -200,7 +213,7 @@ mod tests {
                 answer("c", Response::TimedOut),
                 answer("", Response::Unsupported),
             ],
-            open: vec![Open { key: "d".into(), digest: [1; 16], tries: 2 }],
+            open: vec![Open { key: "d".into(), digest: [1; 16], tries: 2, now: false }],
             effects: vec![("pay".into(), "17".into())],
             kept: Some("{\"é\":null}".into()),
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use mcp_core::Kind;
-use mcp_core::question::{Question, Response, Resume};
+use mcp_core::question::{Question, Response};
 use sha2::{Digest as _, Sha256};
 
 use super::memory::{Answered, Digest, Memory, Open, digest};
@@ -87,14 +87,14 @@ impl<'a> Round<'a> {
         }
         let asked = question.question(Some(self.ctx.peer())).map_err(wrong)?;
         self.pending.push((key.into(), asked));
-        self.open.push(Open { key: key.into(), digest, tries });
+        self.open.push(Open { key: key.into(), digest, tries, now: true });
         Ok(None)
     }
 
     /// What came of a question that the run before asked; `None` if it has to be asked again. What nobody asked for is not
     /// looked at (MRTR-7).
     fn reply<Q: Ask>(&mut self, question: &Q, open: &Open, missing: Option<String>) -> Option<Asked<Q::Answer>> {
-        let reply = self.ctx.resume().and_then(|resume: &Resume| resume.reply(&open.key)).cloned();
+        let reply = reply_to(self.ctx, open);
         let (reply, asked) = match reply {
             Some(reply) => match settled(question, &reply, missing) {
                 Ok(asked) => (reply, asked),
@@ -110,7 +110,7 @@ impl<'a> Round<'a> {
 
     /// The error that ends the run.
     pub(super) fn end(self, settings: &Settings) -> CallError {
-        let Self { memory, mut pending, open, .. } = self;
+        let Self { ctx, memory, mut pending, open } = self;
         let chain = match memory.chain {
             Some(chain) => chain,
             None => {
@@ -126,8 +126,13 @@ impl<'a> Round<'a> {
                 *id = elicitation_id(&chain, key).into();
             }
         }
-        memory.open = open;
-        match settings.check(memory.write()) {
+        // What was answered and not looked at yet, since code asks in another order now, need not be asked again.
+        for other in std::mem::replace(&mut memory.open, open) {
+            if let Some(reply) = reply_to(ctx, &other) {
+                memory.answers.push(Answered { key: other.key, digest: other.digest, reply });
+            }
+        }
+        match settings.check(memory) {
             Ok(state) => CallError::ask(pending, state),
             Err(error) => error,
         }
@@ -138,6 +143,11 @@ impl fmt::Debug for Round<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Round").field("pending", &self.pending).finish_non_exhaustive()
     }
+}
+
+/// The reply to a question that the run before asked.
+fn reply_to(ctx: &Ctx, open: &Open) -> Option<Response> {
+    ctx.resume().filter(|_| !open.now)?.reply(&open.key).cloned()
 }
 
 /// What stands in for the code of an error where the client's answer was wrong.

@@ -233,7 +233,7 @@ impl Ctx {
         let json = serde_json::to_string(data).map_err(CallError::hidden)?;
         self.with_kept(|memory| {
             memory.kept = Some(json.into());
-            self.asking().check(memory.write()).map(drop)
+            self.asking().check(memory).map(drop)
         })
     }
 
@@ -299,8 +299,13 @@ impl Ctx {
     fn keep_effect<T: Serialize>(&self, key: &str, result: T) -> Result<T, CallError> {
         let json = serde_json::to_string(&result).map_err(CallError::hidden)?;
         self.with_kept(|memory| {
+            if memory.effects.iter().any(|(known, _)| **known == *key) {
+                return Err(CallError::hidden(format!(
+                    "two effects under the key `{key}` ran at the same time: one of them is kept, and both have happened"
+                )));
+            }
             memory.effects.push((key.into(), json.into()));
-            self.asking().check(memory.write()).map(drop)
+            self.asking().check(memory).map(drop)
         })?;
         Ok(result)
     }
@@ -323,9 +328,19 @@ fn unkept<T: DeserializeOwned>(place: &str, json: &str) -> Result<T, CallError> 
 }
 
 impl Settings {
-    pub(super) fn check(&self, state: Vec<u8>) -> Result<Vec<u8>, CallError> {
+    pub(super) fn check(&self, memory: &Memory) -> Result<Vec<u8>, CallError> {
+        let state = memory.write();
         if state.len() <= self.state {
             return Ok(state);
+        }
+        // Whoever answers may answer at any length, which is no defect of the code.
+        let answers = memory.answer_bytes();
+        if state.len() - answers <= self.state && answers > self.state / 2 {
+            return Err(CallError::new(format_args!(
+                "The answers to the questions so far are too long to be kept until the last: they are {answers} bytes, and all \
+                 that is kept may be {}. Call again, and answer more briefly.",
+                self.state
+            )));
         }
         Err(CallError::hidden(format!(
             "the answers and data that this request keeps over its runs are {} bytes, and `Limits::state` allows {}: keep less, \

@@ -17,7 +17,7 @@ use crate::extension::{self, IntoMembers, Params};
 use crate::extract::{Extract, Needs};
 use crate::messages::IntoMessages;
 use crate::schema;
-use crate::texts::{self, FromTexts};
+use crate::texts::{self, FromTexts, Needed};
 
 /// The code of a [`Resource`](crate::Resource): a closure or function that takes up to eight [extractors](Extract) and returns
 /// what [`IntoContents`] knows, at once or as a future.
@@ -56,7 +56,7 @@ pub trait TemplateFn<M>: Send + Sync + 'static {
 
     /// A variable that it cannot do without.
     #[doc(hidden)]
-    fn needed() -> Option<Box<str>>;
+    fn needed() -> Option<Needed>;
 
     #[doc(hidden)]
     fn into_code(self, place: Place) -> Code;
@@ -80,7 +80,7 @@ pub trait PromptFn<M>: Send + Sync + 'static {
 
     /// An argument that it cannot do without.
     #[doc(hidden)]
-    fn needed() -> Option<Box<str>>;
+    fn needed() -> Option<Needed>;
 
     #[doc(hidden)]
     fn into_code(self, place: Place) -> Code;
@@ -204,7 +204,7 @@ macro_rules! form {
     (@about arguments $result:ty, [$($last:ident)?]) => { form!(@needed $($last)?); };
     (@about $kind:ident $result:ty, [$($last:ident)?]) => {};
     (@needed $($last:ident)?) => {
-        fn needed() -> Option<Box<str>> {
+        fn needed() -> Option<Needed> {
             form!(@first $($last)?)
         }
     };

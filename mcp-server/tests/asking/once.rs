@@ -258,3 +258,19 @@ fn a_store_that_fails_fails_the_call() {
         client.call("ask", ()).await.assert_error_contains("internal error");
     });
 }
+
+#[test]
+fn two_effects_under_one_key_at_the_same_time_are_a_defect_that_is_told() {
+    let app = app(async |ctx: Ctx| {
+        let slow = ctx.once("n", async {
+            tokio::task::yield_now().await;
+            1
+        });
+        let (slow, fast): (Result<u32, CallError>, Result<u32, CallError>) =
+            tokio::join!(slow, ctx.once("n", async { 2 }));
+        Ok::<_, CallError>(format!("{} {}", fast?, slow.is_err()))
+    });
+    block_on(async {
+        able(&app, Revision::MODERN).connect().call("ask", ()).await.assert_text("2 true");
+    });
+}

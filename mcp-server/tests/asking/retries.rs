@@ -141,3 +141,23 @@ fn a_retry_may_go_to_another_server_and_keys_may_be_rotated_meanwhile_mrtr_6() {
         again(&mut later, "ask", &state, ada()).await.assert_fault(-32602);
     });
 }
+
+#[test]
+fn what_this_run_asks_is_not_answered_by_what_came_with_it_mrtr_7() {
+    // It lets the error go, and asks again.
+    fn careless(ctx: Ctx) -> Result<String, CallError> {
+        ctx.ask("name", elicit("Name?"))?.required()?;
+        let _ = ctx.ask("pay", elicit("Pay?"));
+        let _ = ctx.ask("other", elicit("Other?"));
+        Ok(format!("{:?}", ctx.ask("pay", elicit("Pay?"))?))
+    }
+    let tool = Tool::new("ask").description("Asks.").run(careless);
+    let app = Server::new("asks", "1.0.0").tool(tool).build().unwrap();
+    block_on(async {
+        let mut client = able(&app, Revision::MODERN).connect();
+        let first = state_of(&client.call("ask", ()).await);
+        let beforehand = json!({"name": {"action": "accept"}, "pay": {"action": "accept"}});
+        let second = again(&mut client, "ask", &first, beforehand).await;
+        second.assert_at("/result/inputRequests/pay/params/message", "Pay?");
+    });
+}

@@ -315,3 +315,44 @@ async fn a_legacy_client_without_a_session_is_told_at_once_that_nobody_can_be_as
     let body = to_bytes(Body::new(response.into_body()), 1 << 16).await.expect("it ends by itself");
     assert!(String::from_utf8_lossy(&body).contains("unsupported"), "{body:?}");
 }
+
+#[test]
+fn answers_are_kept_though_code_asks_in_another_order_in_each_run_mrtr_11() {
+    for revision in ASKING {
+        let (runs, asked) = (AtomicU32::new(0), Arc::new(AtomicU32::new(0)));
+        let app = app(move |ctx: Ctx| {
+            let turned = runs.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+            for key in if turned { ["c", "b", "a"] } else { ["a", "b", "c"] } {
+                ctx.ask(key, elicit(key))?.required()?;
+            }
+            Ok::<_, CallError>("done")
+        });
+        let counted = Arc::clone(&asked);
+        block_on(async {
+            let mut client = able(&app, revision)
+                .on_request(move |_, _| {
+                    counted.fetch_add(1, Ordering::Relaxed);
+                    json!({"action": "accept"})
+                })
+                .connect();
+            client.call("ask", ()).await.assert_text("done");
+        });
+        assert_eq!(asked.load(Ordering::Relaxed), 3, "each is asked once");
+    }
+}
+
+#[test]
+fn answers_that_are_too_long_to_keep_are_told_as_such() {
+    let app = app(|ctx: Ctx| {
+        let said = ctx.ask("a", elicit("A?").field("name", Field::text()))?.required()?;
+        ctx.ask("b", elicit("B?"))?.required()?;
+        Ok::<_, CallError>(said.text("name").unwrap_or_default().len())
+    });
+    for revision in ASKING {
+        block_on(async {
+            let answer = json!({"action": "accept", "content": {"name": "x".repeat(200_000)}});
+            let mut client = able(&app, revision).on_request(move |_, _| answer.clone()).connect();
+            client.call("ask", ()).await.assert_error_contains("too long to be kept");
+        });
+    }
+}
