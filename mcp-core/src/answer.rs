@@ -361,6 +361,21 @@ pub struct Annotations {
     pub last_modified: Option<Box<str>>,
 }
 
+impl Annotations {
+    /// The same hints with that priority: 0 for what is optional, 1 for what is as good as required.
+    ///
+    /// # Errors
+    ///
+    /// If it is not between 0 and 1 (TOOL-19). In the field itself such a value is moved to the nearer end when it is sent.
+    pub fn with_priority(mut self, priority: f64) -> Result<Self, Fault> {
+        if !(0.0..=1.0).contains(&priority) {
+            return Err(Fault::internal(alloc::format!("priority {priority}: use a number between 0 and 1")));
+        }
+        self.priority = Some(priority);
+        Ok(self)
+    }
+}
+
 /// Whom something is from or for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {

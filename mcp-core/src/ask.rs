@@ -41,10 +41,18 @@ pub(crate) fn admit(
     let limits = endpoint.limits();
     slot.rounds = slot.rounds.saturating_add(1);
     if slot.rounds > limits.rounds {
-        return Err(Fault::internal("The request asks its client again and again"));
+        let most = limits.rounds;
+        return Err(Fault::internal(alloc::format!("The request was given up: it asked its client {most} times")));
     }
-    if questions.len() > limits.questions.min(MOST_QUESTIONS) || state.len() > limits.state {
-        return Err(Fault::internal("The request asks for too much at once"));
+    let most = limits.questions.min(MOST_QUESTIONS);
+    if questions.len() > most {
+        return Err(Fault::internal(alloc::format!("The request asks its client more than {most} questions at once")));
+    }
+    if state.len() > limits.state {
+        let most = limits.state;
+        return Err(Fault::internal(alloc::format!(
+            "The request keeps more than {most} bytes while it asks its client"
+        )));
     }
     let twice = questions.iter().enumerate().any(|(n, (key, _))| questions[..n].iter().any(|(other, _)| other == key));
     if twice {
@@ -199,8 +207,11 @@ fn replies(answers: &str, most: usize) -> Result<Resume, Fault> {
         || Fault::invalid_params("`inputResponses` must be an object that holds an object for each key, each key once");
     let entries = members(answers).ok_or_else(malformed)?;
     // The client may add keys of its own; what was asked is always fewer.
-    if entries.len() > most.saturating_mul(4) {
-        return Err(Fault::invalid_params("`inputResponses` holds too many keys"));
+    let most = most.saturating_mul(4);
+    if entries.len() > most {
+        return Err(Fault::invalid_params(alloc::format!(
+            "`inputResponses` holds more than {most} keys: send those that were asked for"
+        )));
     }
     let mut replies: Vec<(Box<str>, Response)> = Vec::with_capacity(entries.len());
     for (key, value) in entries {

@@ -446,7 +446,7 @@ pub(crate) fn refuse_batch(members: &[Result<Message, Unread>], revision: Option
         return Some(route::no_batch());
     }
     if members.is_empty() {
-        return Some(Fault::invalid_request("The batch is empty"));
+        return Some(Fault::invalid_request("The batch is empty: send at least one message"));
     }
     let messages = || members.iter().flatten();
     if messages().any(|message| message.method() == "initialize") {
@@ -459,7 +459,7 @@ pub(crate) fn refuse_batch(members: &[Result<Message, Unread>], revision: Option
         messages().filter(|message| message.shape() == Shape::Request).filter_map(Message::id).collect();
     ids.sort_unstable();
     let twice = ids.windows(2).any(|pair| pair[0] == pair[1]);
-    twice.then(|| Fault::invalid_request("Two requests of the batch have the same id"))
+    twice.then(|| Fault::invalid_request("Two requests of the batch have the same id: give each its own"))
 }
 
 impl sealed::Sealed for Session {}

@@ -89,7 +89,7 @@ fn stdio_row_4_and_5_ping_is_answered_before_and_after_the_handshake_life_6() {
 }
 
 #[test]
-fn stdio_row_6_other_requests_before_the_handshake_are_told_both_ways_to_open() {
+fn stdio_row_6_other_requests_before_the_handshake_are_told_both_ways_to_open_life_6() {
     let mut script = pipe();
     for method in ["tools/list", "tools/call", "server/discover", "logging/setLevel", "foo"] {
         let sent = script.send(&fixture::request(1, method, &json!({})));

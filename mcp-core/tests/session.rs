@@ -617,7 +617,7 @@ fn ask() -> Outcome {
 }
 
 #[test]
-fn a_question_goes_out_on_the_stream_of_its_call_and_its_answer_starts_another_run_shim_5() {
+fn a_question_goes_out_on_the_stream_of_its_call_and_its_answer_starts_another_run_shim_5_http_27() {
     let mut script = opened(Revision::V2025_11_25, &json!({"elicitation": {}}));
     let (listening, _) = script.attach(&[("accept", "text/event-stream")]);
     script.send(&call(5, true));

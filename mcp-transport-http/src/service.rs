@@ -346,7 +346,7 @@ pub(crate) fn new_id() -> Result<SessionId, Fault> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| {
         tracing::error!(%error, "no random numbers: a session could not be opened");
-        Fault::internal("No session can be opened").with_status(503)
+        Fault::internal("No session can be opened now: try again later").with_status(503)
     })?;
     Ok(SessionId::new(random))
 }

@@ -22,6 +22,8 @@ pub struct View {
     catalog: Arc<Catalog>,
     /// `None`: everything.
     shown: Option<Arc<Shown>>,
+    /// Whether somebody chose what is shown, also if that is everything.
+    chosen: bool,
 }
 
 /// One entry of a catalogue, of any kind.
@@ -101,7 +103,7 @@ impl View {
     /// Everything.
     #[must_use]
     pub const fn all(catalog: Arc<Catalog>) -> Self {
-        Self { catalog, shown: None }
+        Self { catalog, shown: None, chosen: false }
     }
 
     /// The entries for which `visible` says so.
@@ -114,7 +116,7 @@ impl View {
             templates: Part::of(&catalog.templates, &mut hidden, |template| visible(Item::Template(template))),
             prompts: Part::of(&catalog.prompts, &mut hidden, |prompt| visible(Item::Prompt(prompt))),
         };
-        Self { catalog, shown: hidden.then(|| Arc::new(shown)) }
+        Self { catalog, shown: hidden.then(|| Arc::new(shown)), chosen: true }
     }
 
     /// The catalogue that it is of.
@@ -123,10 +125,11 @@ impl View {
         &self.catalog
     }
 
-    /// Whether it hides anything. A list that does is private to its caller (CACHE-4).
+    /// Whether it was made by [`View::only`]. Its lists are private to its caller (CACHE-4), also if nothing is hidden from this
+    /// one: a cache that everybody shares would give them to those from whom something is.
     #[must_use]
     pub const fn is_filtered(&self) -> bool {
-        self.shown.is_some()
+        self.chosen
     }
 
     /// The tool of that name. A hidden one is not there.

@@ -196,6 +196,10 @@ fn hints_and_meta_of_a_block_are_those_of_its_revision_tool_19() {
         assert_eq!(block(revision, &bad), json!({"type":"text","text":"t"}), "{revision}");
         assert_eq!(block(revision, &hints(Annotations::default())), json!({"type":"text","text":"t"}));
     }
+    for (priority, right) in [(0.0, true), (1.0, true), (2.0, false), (-0.1, false), (f64::NAN, false)] {
+        let made = Annotations::default().with_priority(priority);
+        assert_eq!(made.map(|hints| hints.priority).ok(), right.then_some(Some(priority)), "{priority}");
+    }
     let dated = Annotations { last_modified: Some("x".into()), ..Annotations::default() };
     assert_eq!(block(Revision::V2025_03_26, &hints(dated)), json!({"type":"text","text":"t"}));
     for (priority, right) in [(2.0, Some(1.0)), (-1.0, Some(0.0)), (f64::INFINITY, Some(1.0)), (f64::NAN, None)] {
