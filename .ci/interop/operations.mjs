@@ -23,5 +23,5 @@ export const operations = {
   sample: 'the model behind the client answers a tool',
   roots: 'a tool reads the roots of the client (inspector: it has none)',
   ping: 'ping is answered',
-  close: 'the client closes; a session is gone (404; over HTTP+SSE with its stream; rmcp does not show its id), a stdio server ends by itself with status 0',
+  close: 'the client closes; a session is gone (404; over HTTP+SSE with its stream; rmcp does not show its id), a stdio server ends by itself with status 0 (inspector: each method that it has was called)',
 };

@@ -7,7 +7,10 @@ const row = JSON.parse(process.argv[2]);
 const cli = join(row.modules, 'node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js');
 const server = row.url ? ['--transport', row.transport, '--server-url', row.url] : ['--transport', 'stdio', ...row.command];
 
+const used = new Set();
+
 async function inspect(...args) {
+  used.add(args[args.indexOf('--method') + 1]);
   const all = [cli, ...server, '--protocol-era', row.mode, '--format', 'json', '--quiet', ...args];
   const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'pipe'] });
   let out = '';
@@ -109,6 +112,13 @@ const checks = {
     want(!result.isError && result.content[0].text === "The client's roots: ", `expected no roots, got ${JSON.stringify(result)}`);
   },
   async close() {
+    // It lists its methods when it does not know one; those of its own catalogue reach no server.
+    const { error } = await inspect('--method', 'none');
+    const methods = error?.message.match(/methods: (.+)\.$/)?.[1].split(', ') ?? [];
+    want(methods.includes('tools/list'), `expected a list of methods, got ${JSON.stringify(error)}`);
+    const never = methods.filter(method => !used.has(method) && !method.startsWith('servers/'));
+    const holes = row.holes.includes('logging') ? ['logging/setLevel'] : [];
+    want(never.join() === holes.join(), `methods of the CLI that were not called: ${never}`);
     await ok('--method', 'tools/list');
   },
 };

@@ -338,3 +338,33 @@ fn what_a_server_does_not_have_is_neither_advertised_nor_known_base_9() {
         assert_eq!((named.status, code(&named.json())), (404, -32601), "{method}");
     }
 }
+
+#[test]
+fn what_is_served_is_advertised_and_nothing_else_is_known_base_9() {
+    let site = Site::demo();
+    let session = site.session("2025-11-25");
+    let discovered = site.modern("server/discover", json!({})).json();
+    let opened = site.post(&[], &init("2025-11-25")).json();
+    for answer in [discovered, opened] {
+        let capabilities = answer["result"]["capabilities"].as_object().expect("capabilities").clone();
+        assert_eq!(
+            capabilities.keys().collect::<Vec<_>>(),
+            ["completions", "logging", "prompts", "resources", "tools"]
+        );
+    }
+    for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
+        assert!(session.post(&request(1, method, json!({}))).json()["result"].is_object(), "{method}");
+        assert!(site.modern(method, json!({})).json()["result"].is_object(), "{method}");
+    }
+    let listen = json!({"notifications": {"toolsListChanged": true}});
+    let unknown = [("tasks/list", json!({})), ("skills/list", json!({})), ("resources/directory/read", json!({}))];
+    for (method, params) in unknown.iter().chain([&("subscriptions/listen", listen)]) {
+        let legacy = session.post(&request(1, method, params.clone()));
+        assert_eq!((legacy.status, code(&legacy.json())), (200, -32601), "{method}");
+    }
+    let watched = json!({"uri": "test://watched-resource"});
+    for (method, params) in unknown.iter().chain([&("resources/subscribe", watched)]) {
+        let modern = site.modern(method, params.clone());
+        assert_eq!((modern.status, code(&modern.json())), (404, -32601), "{method}");
+    }
+}
