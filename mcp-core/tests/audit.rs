@@ -1,8 +1,9 @@
 //! What several rules say together of one conversation: who may answer, what is never sent, what is served beside what.
 
+use mcp_core::answer::{Answer, Contents, ResourceAnswer};
 use mcp_core::policy::Policy;
 use mcp_core::question::Question;
-use mcp_core::{Call, Caller, MachineId, Outcome, Pipe, Revision, Scopes, StreamId, Time};
+use mcp_core::{Caching, Call, Caller, MachineId, Outcome, Pipe, Revision, Scopes, Span, StreamId, Time};
 use serde_json::{Value, json};
 use testkit::{Script, Site, fixture};
 
@@ -198,4 +199,24 @@ fn what_is_refused_says_what_to_do_instead() {
     ] {
         assert!(text.contains(words), "`{words}` in: {text}");
     }
+}
+
+#[test]
+fn what_came_of_a_client_s_answers_is_kept_for_nobody_whether_they_were_asked_for_or_not_mrtr_16_cache_4() {
+    let mut site = Site::new(fixture::endpoint());
+    site.answer = Some(|_| {
+        let mut answer = ResourceAnswer::new(vec![Contents::text("x")]);
+        answer.caching = Caching::public(Span::secs(60));
+        Outcome::Complete(Answer::Resource(answer))
+    });
+    let mut read = |more: Value| {
+        let mut params = json!({"uri": "notes://today"});
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let sent = site.modern(&fixture::modern(1, "resources/read", &params, &able()));
+        let result = &sent.one()["result"];
+        (result["ttlMs"].clone(), result["cacheScope"].clone())
+    };
+    assert_eq!(read(json!({})), (json!(60_000), json!("public")));
+    let unasked = json!({"inputResponses": {"who": {"action": "accept", "content": {"n": "Ann"}}}});
+    assert_eq!(read(unasked), (json!(0), json!("private")));
 }
