@@ -74,7 +74,8 @@ pub struct ResourceAnswer {
     /// One or more: a directory may yield many. None at all is the server's fault (-32603): a resource that is not there is
     /// [`Fault::resource_not_found`].
     pub contents: Vec<Contents>,
-    /// For how long, and by whom, it may be kept. One that is read with answers of the client is kept by nobody all the same (MRTR-16).
+    /// For how long, and by whom, it may be kept. One that is read with answers of the client is kept by nobody all the same
+    /// (MRTR-16), and one that is read through [`View::only`](crate::View::only) by its reader alone (CACHE-4).
     pub caching: Caching,
     /// `_meta` of the result: JSON text of an object.
     pub meta: Option<Box<str>>,

@@ -187,7 +187,8 @@ pub(crate) fn resume(
         Some(answers) => replies(answers, endpoint.limits().questions)?,
         None => Resume::default(),
     };
-    let mut rounds = 0;
+    // A retry without a state of ours: nobody knows what it was asked, but what comes of its answers is not for others (MRTR-16).
+    let mut rounds = 1;
     if let Some(sealed) = sealed {
         let refused = || Fault::invalid_params("`requestState` is not this server's for this request, or has expired");
         let seal = endpoint.seal().ok_or_else(refused)?;

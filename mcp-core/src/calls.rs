@@ -41,6 +41,9 @@ pub(crate) struct Slot {
     pub(crate) deadline: Option<Time>,
     /// How often it has asked the client.
     pub(crate) rounds: u32,
+    /// Whether its sender was shown what was chosen for it, so that no cache may share the answer (CACHE-4). Legacy ones are
+    /// told nothing of caches.
+    pub(crate) chosen: bool,
     /// What it waits for.
     pub(crate) phase: Phase,
 }
@@ -77,6 +80,8 @@ pub(crate) struct Admission {
     pub(crate) resume: Option<Box<Resume>>,
     /// How often the request asked before it came here: a modern retry brings that along in its sealed state (MRTR-12).
     pub(crate) rounds: u32,
+    /// As [`Slot::chosen`].
+    pub(crate) chosen: bool,
 }
 
 /// The name of no call: ids count from 1.
@@ -104,6 +109,7 @@ impl Slot {
             level: admission.level,
             deadline,
             rounds: admission.rounds,
+            chosen: admission.chosen,
             phase: Phase::Running,
         };
         (slot, admission.resume)

@@ -210,6 +210,7 @@ fn admission(court: &Court<'_>, ready: &Ready, id: &Id, kind: Kind) -> Result<Ad
         level: None,
         resume: None,
         rounds: 0,
+        chosen: false,
     })
 }
 

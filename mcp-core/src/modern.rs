@@ -103,6 +103,7 @@ impl Requested<'_> {
             level: self.level,
             resume: None,
             rounds: 0,
+            chosen: false,
         }
     }
 }
@@ -147,6 +148,7 @@ fn run(court: &Court<'_>, method: Method, request: Requested<'_>) -> Result<Step
     }
     let mut admission = request.admission(message, kind);
     (admission.resume, admission.rounds) = (retry.resume, retry.rounds);
+    admission.chosen = court.view.is_filtered();
     Ok(Step::Run(admission))
 }
 

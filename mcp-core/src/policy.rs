@@ -76,7 +76,8 @@ pub struct Limits {
     /// Bytes of the events of all sessions of one HTTP endpoint in it. 128 MiB: sixteen sessions that use all of theirs, or
     /// thousands with streams of a usual size.
     pub log: usize,
-    /// Live sessions of one HTTP endpoint. 10,000: at 1.5 KB each, 15 MB, and 4 KiB more of each that declares extensions.
+    /// Live sessions of one HTTP endpoint, whoever opened them. 10,000: at 1.5 KB each, 15 MB; 4 KiB more of each that declares
+    /// extensions, and [`Limits::subscription_bytes`] more of each that follows resources.
     pub sessions: usize,
 }
 

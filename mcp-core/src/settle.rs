@@ -189,7 +189,7 @@ fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>
         }
         (Answer::Resource(answer), Kind::Resource { uri, .. }) => {
             // MRTR-16: what the client's answers went into is good for this once.
-            let caching = if slot.rounds > 0 { Caching::NONE } else { answer.caching };
+            let caching = if slot.rounds > 0 { Caching::NONE } else { answer.caching.seen_by_one(slot.chosen) };
             encode::resource_result(&mut out, revision, uri, answer, caching, endpoint);
         }
         (Answer::Prompt(answer), Kind::Prompt { .. }) => encode::prompt_result(&mut out, revision, answer, endpoint),

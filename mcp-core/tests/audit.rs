@@ -1,8 +1,9 @@
 //! What several rules say together of one conversation: who may answer, what is never sent, what is served beside what.
 
+use mcp_core::answer::{Answer, Contents, ResourceAnswer};
 use mcp_core::policy::Policy;
 use mcp_core::question::Question;
-use mcp_core::{Call, Caller, MachineId, Outcome, Pipe, Revision, Scopes, StreamId, Time};
+use mcp_core::{Caching, Call, Caller, MachineId, Outcome, Pipe, Revision, Scopes, Span, StreamId, Time, View};
 use serde_json::{Value, json};
 use testkit::{Script, Site, fixture};
 
@@ -117,6 +118,28 @@ fn a_question_of_one_principal_is_not_answered_by_another_who_knows_its_session_
     }
 }
 
+#[test]
+fn what_is_hidden_from_some_is_shared_by_no_cache_whatever_its_code_says_cache_4() {
+    let all = View::all(fixture::catalog());
+    let but_logo = View::only(fixture::catalog(), |item| item.key() != "notes://logo.png");
+    let chosen = View::only(fixture::catalog(), |_| true);
+    for (view, right) in [(all, "public"), (but_logo, "private"), (chosen, "private")] {
+        let mut site = Site::new(fixture::endpoint());
+        site.view = view;
+        site.answer = Some(shared);
+        let sent = site.modern(&fixture::modern(1, "resources/read", &json!({"uri": "notes://today"}), &json!({})));
+        let result = &sent.one()["result"];
+        assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(60_000), &json!(right)));
+    }
+}
+
+/// A resource that anybody may keep for a minute.
+fn shared(_: &Call) -> Outcome {
+    let mut answer = ResourceAnswer::new(vec![Contents::text("x")]);
+    answer.caching = Caching::public(Span::secs(60));
+    Outcome::Complete(Answer::Resource(answer))
+}
+
 /// The call of `echo`, and once more with that state.
 fn shed(state: Option<&str>) -> Value {
     let mut params = json!({"name": "echo"});
@@ -198,4 +221,20 @@ fn what_is_refused_says_what_to_do_instead() {
     ] {
         assert!(text.contains(words), "`{words}` in: {text}");
     }
+}
+
+#[test]
+fn what_came_of_a_client_s_answers_is_kept_for_nobody_whether_they_were_asked_for_or_not_mrtr_16_cache_4() {
+    let mut site = Site::new(fixture::endpoint());
+    site.answer = Some(shared);
+    let mut read = |more: Value| {
+        let mut params = json!({"uri": "notes://today"});
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let sent = site.modern(&fixture::modern(1, "resources/read", &params, &able()));
+        let result = &sent.one()["result"];
+        (result["ttlMs"].clone(), result["cacheScope"].clone())
+    };
+    assert_eq!(read(json!({})), (json!(60_000), json!("public")));
+    let unasked = json!({"inputResponses": {"who": {"action": "accept", "content": {"n": "Ann"}}}});
+    assert_eq!(read(unasked), (json!(0), json!("private")));
 }

@@ -299,7 +299,15 @@ fn members_of_a_batch_are_answered_on_lines_of_their_own_batch_1() {
     script.send(&fixture::initialize("2025-03-26", &json!({})));
     let sent =
         script.send(&json!([fixture::request(1, "ping", &json!({})), 5, fixture::request(2, "ping", &json!({}))]));
-    assert_eq!(sent.messages.len(), 3);
+    let mut answers: Vec<(Option<&Value>, Option<&Value>, Option<i64>)> = Vec::new();
+    for message in &sent.messages {
+        answers.push((message.get("id"), message.get("result"), message["error"]["code"].as_i64()));
+    }
+    answers.sort_by_key(|(id, ..)| id.and_then(Value::as_u64));
+    let (one, two, pong) = (json!(1), json!(2), json!({}));
+    let right = [(None, None, Some(-32600)), (Some(&one), Some(&pong), None), (Some(&two), Some(&pong), None)];
+    assert_eq!(answers, right);
+    assert_eq!(sent.text.lines().count(), 3, "each on a line of its own");
     let mut script = opened(&json!({}));
     let sent = script.send(&json!([fixture::request(1, "ping", &json!({}))]));
     assert_eq!((sent.code(), sent.one().get("id")), (-32600, None));

@@ -592,7 +592,10 @@ fn an_invalid_member_fails_alone_and_an_unfit_batch_fails_whole_batch_3_batch_5(
     let twice = json!([fixture::request(1, "ping", &json!({})), fixture::request(1, "ping", &json!({}))]);
     let modern = json!([fixture::modern(1, "tools/list", &json!({}), &json!({}))]);
     let handshake = json!([fixture::initialize("2025-03-26", &json!({}))]);
-    for whole in [json!([]), twice, modern, handshake] {
+    let most = Policy::default().limits.batch;
+    let pings = |count: usize| (0..count).map(|id| fixture::request(id, "ping", &json!({}))).collect::<Vec<_>>();
+    assert_eq!(batch(&mut script, &Value::from(pings(most))).messages.len(), most);
+    for whole in [json!([]), twice, modern, handshake, Value::from(pings(most + 1))] {
         let sent = batch(&mut script, &whole);
         assert_eq!((sent.status(), sent.code()), (400, -32600), "{whole}");
         assert_eq!(sent.one().get("id"), None);

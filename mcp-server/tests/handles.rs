@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcp_server::schemars::{self, JsonSchema};
 use mcp_server::testing::{Client, block_on};
-use mcp_server::{App, Caller, Policy, Server, State, Tool};
+use mcp_server::{App, CallError, Caller, Ctx, Extract, Policy, Server, State, Tool};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -104,4 +104,41 @@ fn a_tool_sees_only_arguments_that_fit_and_calls_are_limited_tool_17() {
         }
         client.call("never", json!({})).await.assert_error();
     });
+}
+
+/// How often each principal has called.
+#[derive(Default)]
+struct Spent(Mutex<HashMap<Option<String>, u32>>);
+
+/// A call that its caller may still make.
+struct Within;
+
+impl Extract for Within {
+    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
+        let State(spent) = State::<Spent>::extract(ctx)?;
+        let mut spent = spent.0.lock().unwrap();
+        let calls = spent.entry(owner(ctx.caller())).or_default();
+        *calls += 1;
+        if *calls > 2 { Err(CallError::new("Too many calls: try again in a minute.")) } else { Ok(Self) }
+    }
+}
+
+#[test]
+fn a_rule_of_ones_own_limits_the_calls_of_each_caller_and_the_code_is_not_entered_tool_17_sec_2() {
+    let entered = std::sync::Arc::new(AtomicU64::new(0));
+    let count = std::sync::Arc::clone(&entered);
+    let limited = Tool::new("limited").description("A tool of a test.").run(move |_: Within| {
+        count.fetch_add(1, Ordering::Relaxed);
+        "done"
+    });
+    let app = Server::new("test", "1").state(Spent::default()).tool(limited).build().expect("it builds");
+    block_on(async {
+        let [mut ann, mut also_ann, mut bob] = ["ann", "ann", "bob"].map(|who| client(&app, who));
+        ann.call("limited", ()).await.assert_text("done");
+        also_ann.call("limited", ()).await.assert_text("done");
+        ann.call("limited", ()).await.assert_error_text("Too many calls: try again in a minute.");
+        also_ann.call("limited", ()).await.assert_error_text("Too many calls: try again in a minute.");
+        bob.call("limited", ()).await.assert_text("done");
+    });
+    assert_eq!(entered.load(Ordering::Relaxed), 3);
 }

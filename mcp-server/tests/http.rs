@@ -10,7 +10,7 @@ use axum::body::HttpBody;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
 use mcp_server::http::McpService;
-use mcp_server::{Server, Tool};
+use mcp_server::{Cancelled, Server, Tool};
 use serde_json::{Value, json};
 use tower_service::Service as _;
 
@@ -123,4 +123,67 @@ async fn http_sse_is_served_beside_it_within_axum_http_60_http_61() {
     assert!(to_bytes(response.into_body(), 10).await.expect("a body").is_empty());
     let message = next().await;
     assert!(message.starts_with("event: message\ndata: {") && message.contains("Hello!"), "{message}");
+}
+
+/// What ends a call of [`ending`].
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// The client of 2026-07-28 closes its connection.
+    Closed,
+    /// A notification of a client with a session.
+    Cancelled,
+    /// The session ends.
+    Deleted,
+    /// The server ends.
+    ShutDown,
+}
+
+#[tokio::test]
+async fn the_code_of_a_call_hears_of_its_end_whatever_ends_it_shim_9_http_46() {
+    for end in [End::Closed, End::Cancelled, End::Deleted, End::ShutDown] {
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let ending = Tool::new("hello").description("A tool of a test.").run(move |cancelled: Cancelled| {
+            let tell = tell.clone();
+            async move {
+                let _ = tell.send(cancelled.clone());
+                std::future::pending::<()>().await;
+            }
+        });
+        let service = service(Server::new("test", "1").tool(ending));
+        let post = |session: Option<&str>, message: Value| {
+            let mut request =
+                Request::post("/mcp").header("host", "localhost").header("content-type", "application/json");
+            request = request.header("accept", "application/json, text/event-stream");
+            if let Some(session) = session {
+                request = request.header("mcp-session-id", session);
+            }
+            request.body(Body::from(message.to_string())).expect("a request")
+        };
+        let open = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}});
+        let opened = service.handle(post(None, open)).await;
+        let session = opened.headers()["mcp-session-id"].to_str().expect("visible characters").to_owned();
+        let legacy = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "hello"}});
+        let request = match end {
+            End::Closed => call("/mcp"),
+            End::Cancelled | End::Deleted | End::ShutDown => post(Some(&session), legacy),
+        };
+        let running = tokio::spawn(service.handle(request));
+        let cancelled = told.recv().await.expect("the code runs");
+        assert!(!cancelled.is_cancelled(), "{end:?}");
+        match end {
+            End::Closed => running.abort(),
+            End::Cancelled => {
+                let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+                assert_eq!(service.handle(post(Some(&session), cancel)).await.status(), StatusCode::ACCEPTED);
+            }
+            End::Deleted => {
+                let delete = Request::delete("/mcp").header("host", "localhost").header("mcp-session-id", &session);
+                let deleted = service.handle(delete.body(Body::empty()).expect("a request")).await;
+                assert_eq!(deleted.status(), StatusCode::NO_CONTENT);
+            }
+            End::ShutDown => service.shutdown(Duration::ZERO).await,
+        }
+        cancelled.await;
+    }
 }

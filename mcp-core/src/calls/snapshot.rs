@@ -57,6 +57,7 @@ impl Slot {
             level,
             deadline,
             rounds,
+            chosen: _,
             phase: _,
         } = self;
         out.number(call.0);
@@ -108,6 +109,7 @@ impl Slot {
             level,
             deadline,
             rounds,
+            chosen: false,
             phase: Phase::Asking(Asking::load(from)?),
         })
     }
@@ -265,6 +267,7 @@ mod tests {
             level: None,
             deadline: None,
             rounds: 1,
+            chosen: false,
             phase: Phase::Running,
         };
         of(&mut slot);

@@ -190,7 +190,8 @@ async fn a_preflight_allows_nothing_unless_cors_is_on_http_13() {
     .await;
     assert_eq!(got.header("access-control-allow-origin"), Some("https://app.example.com"));
     assert_eq!(got.header("vary"), Some("Origin"));
-    assert!(got.header("access-control-expose-headers").unwrap().contains("Mcp-Session-Id"));
+    let exposed: Vec<&str> = got.header("access-control-expose-headers").unwrap().split(", ").collect();
+    assert_eq!(exposed, ["Mcp-Session-Id", "MCP-Protocol-Version", "WWW-Authenticate"]);
     let got = send(&on, with_header("origin", "http://evil.example")).await;
     assert_eq!((got.status, got.header("access-control-allow-origin")), (403, None));
 }
