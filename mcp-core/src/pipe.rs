@@ -161,8 +161,9 @@ impl Pipe {
     }
 
     fn close(&mut self, why: Close) {
-        if why != Close::Peer {
-            self.desk.end_listens();
+        match why {
+            Close::Peer => self.desk.forget_listens(),
+            Close::EndOfInput | Close::Shutdown => self.desk.end_listens(),
         }
         match why {
             Close::EndOfInput => {

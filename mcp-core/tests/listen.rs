@@ -15,6 +15,8 @@ use testkit::{Script, Sent, fixture};
 
 #[path = "listen/legacy.rs"]
 mod legacy;
+#[path = "listen/model.rs"]
+mod model;
 #[path = "listen/pipe.rs"]
 mod pipe;
 

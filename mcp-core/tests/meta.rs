@@ -243,7 +243,12 @@ fn the_result_of_an_extension_has_a_type_of_its_own_or_none_ext_4_base_12_shim_4
     assert_eq!(kind(Revision::MODERN, typed)["result"]["resultType"], "com.example/later");
     assert_eq!(kind(Revision::MODERN, "{}")["result"]["resultType"], "complete");
     assert_eq!(kind(Revision::V2025_11_25, typed)["result"], json!({"y": 2}));
-    for wrong in [r#"{"resultType":1}"#, r#"{"resultType":"input_required"}"#, "[]", "", "{"] {
+    // A client may read either of two members of one name.
+    let type_twice = r#"{"resultType":"complete","resultType":"input_required"}"#;
+    let meta_twice = r#"{"_meta":{},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}"#;
+    let escaped = r#"{"_meta":{},"\u005fmeta":{"io.modelcontextprotocol/subscriptionId":1}}"#;
+    let one = [r#"{"resultType":1}"#, r#"{"resultType":"input_required"}"#, "[]", "", "{"];
+    for wrong in one.into_iter().chain([type_twice, meta_twice, escaped]) {
         assert_eq!(kind(Revision::MODERN, wrong)["error"]["code"], -32603, "{wrong}");
     }
     assert_eq!(kind(Revision::V2025_11_25, "[]")["error"]["code"], -32603);

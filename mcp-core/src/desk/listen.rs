@@ -138,6 +138,11 @@ impl Desk {
         }
     }
 
+    /// Forgets every subscription: nobody is there to be told, and a call may outlive that.
+    pub(crate) fn forget_listens(&mut self) {
+        self.listens.open = Vec::new();
+    }
+
     fn tell_listens(&mut self, told: impl Fn(&Listen) -> Option<Vec<u8>>) {
         // Told on the only stream there is: sessions have no such listeners.
         let told: Vec<(u64, Vec<u8>)> =

@@ -41,7 +41,8 @@ pub(crate) fn sift(answer: &mut Answer, peer: &Peer, endpoint: &Endpoint) -> Vec
     sieve.taken
 }
 
-/// Whether the result of an extension is one: an object whose `resultType`, if it has one, is a text of its own (BASE-12).
+/// Whether the result of an extension is one: an object whose `resultType`, if it has one, is a text of its own (BASE-12), and
+/// where nothing that is looked at is there a second time, which a client might read in its place.
 ///
 /// # Errors
 ///
@@ -51,6 +52,10 @@ pub(crate) fn check_extension(result: &[u8]) -> Result<(), Fault> {
     let Some(members) = members(text) else {
         return Err(Fault::internal("The extension's result is not a JSON object"));
     };
+    let is_twice = |own: &&str| members.iter().filter(|(name, _)| name == own).count() > 1;
+    if let Some(name) = ["resultType", "_meta"].into_iter().find(is_twice) {
+        return Err(Fault::internal(alloc::format!("The extension's result has `{name}` twice")));
+    }
     let named =
         members.iter().find(|(name, _)| name == "resultType").map(|(_, value)| serde_json::from_str::<String>(value));
     match named {

@@ -131,6 +131,11 @@ fn a_peer_that_has_gone_is_told_nothing_sub_10() {
     script.send(&listen(1, all()));
     script.close(Close::Peer);
     assert_eq!((script.received().text.as_str(), script.closed), ("", true));
+    assert_eq!(
+        script.machine.machine().subscriber_name("doc://a"),
+        None,
+        "whoever holds the machine holds nothing of it"
+    );
 }
 
 #[test]
