@@ -156,6 +156,8 @@ pub(crate) enum Work {
         mime: Option<Box<str>>,
         /// The same of `_meta`.
         meta: Option<Box<str>>,
+        /// The names of a template's variables, in order.
+        variables: Box<[Box<str>]>,
     },
     Prompt {
         description: Option<Box<str>>,

@@ -424,12 +424,13 @@ impl<'de> EnumAccess<'de> for Variant<'de> {
 /// What a template's code takes of its variables. Those that it does not take name nothing, so there is no such resource
 /// (RES-5).
 pub(crate) fn variables<T: FromTexts>(ctx: &Ctx) -> Result<T, CallError> {
-    let variables: &[_] = match ctx.kind() {
-        Kind::Resource { variables, .. } => variables,
-        _ => &[],
+    let (names, sent): (&[_], &[_]) = match (&ctx.entry().work, ctx.kind()) {
+        (Work::Resource { variables: names, .. }, Kind::Resource { variables: sent, .. }) => (names, sent),
+        _ => (&[], &[]),
     };
-    let texts: Vec<Text<'_>> =
-        variables.iter().map(|(name, value)| Text { name, value: Some(value), declared: true }).collect();
+    // One of a query may be missing, and keeps its place.
+    let value = |name: &str| sent.iter().find(|(own, _)| **own == *name).map(|(_, value)| &**value);
+    let texts: Vec<Text<'_>> = names.iter().map(|name| Text { name, value: value(name), declared: true }).collect();
     T::from_texts(&texts).map_err(|refused| {
         tracing::debug!(template = ctx.name(), %refused, "a URI has variables that the template's code does not take");
         CallError::not_found()
