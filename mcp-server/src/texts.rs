@@ -10,7 +10,9 @@ use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{
     self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, Visitor,
 };
+use serde_json::Value;
 
+use crate::arguments::Given;
 use crate::call_error::CallError;
 use crate::check;
 use crate::code::Work;
@@ -438,8 +440,14 @@ pub(crate) fn variables<T: FromTexts>(ctx: &Ctx) -> Result<T, CallError> {
 }
 
 /// What a prompt's code takes of its arguments (PROMPT-3).
-pub(crate) fn arguments<T: FromTexts>(ctx: &Ctx) -> Result<T, CallError> {
-    let sent: BTreeMap<Cow<'_, str>, Option<Cow<'_, str>>> = serde_json::from_slice(ctx.arguments())?;
+pub(crate) fn arguments<T: FromTexts>(ctx: &Ctx, given: &Given) -> Result<T, CallError> {
+    let sent: BTreeMap<Cow<'_, str>, Option<Cow<'_, str>>> = match given {
+        // What the rules took `4.0` for is what is read.
+        Given::Changed(Value::Object(members)) => {
+            members.iter().map(|(name, value)| (Cow::Borrowed(&**name), spelled(value))).collect()
+        }
+        _ => serde_json::from_slice(ctx.arguments())?,
+    };
     let declared: &[Box<str>] = match &ctx.entry().work {
         Work::Prompt { arguments, .. } => arguments,
         _ => &[],
@@ -452,6 +460,15 @@ pub(crate) fn arguments<T: FromTexts>(ctx: &Ctx) -> Result<T, CallError> {
     T::from_texts(&texts).map_err(|refused| {
         CallError::fault(Fault::invalid_params(format!("Invalid arguments of the prompt {}: {refused}", ctx.name())))
     })
+}
+
+/// A value as the text that spells it.
+fn spelled(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        other => Some(Cow::Owned(other.to_string())),
+    }
 }
 
 /// What `T` cannot do without, if nothing is given: the first that is met.
