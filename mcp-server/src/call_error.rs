@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::mem::take;
 
 use bytes::Bytes;
 use mcp_core::Outcome;
@@ -74,23 +75,23 @@ enum Reason {
 }
 
 /// A question on its way to the client.
-struct Asking(
-    /// There until it is sent.
-    Option<(Vec<(Box<str>, Question)>, Bytes)>,
-);
+struct Asking {
+    /// None once they are sent.
+    questions: Vec<(Box<str>, Question)>,
+    state: Bytes,
+}
 
 impl Asking {
     fn into_outcome(mut self) -> Outcome {
-        let (questions, state) = self.0.take().unwrap_or_default();
-        Outcome::Ask { questions, state }
+        Outcome::Ask { questions: take(&mut self.questions), state: take(&mut self.state) }
     }
 }
 
 /// Code that looks at the error, or makes another one of it, goes on as if it had been refused an answer, and nobody was asked.
 impl Drop for Asking {
     fn drop(&mut self) {
-        if let Some((questions, _)) = &self.0 {
-            let keys: Vec<&str> = questions.iter().map(|(key, _)| &**key).collect();
+        if !self.questions.is_empty() {
+            let keys: Vec<&str> = self.questions.iter().map(|(key, _)| &**key).collect();
             tracing::warn!(
                 ?keys,
                 "a question was not asked: the error that asks it was dropped; hand it on as it is, with `?`"
@@ -181,7 +182,7 @@ impl CallError {
     #[must_use]
     pub fn ask<K: Into<Box<str>>>(questions: impl IntoIterator<Item = (K, Question)>, state: impl Into<Bytes>) -> Self {
         let questions = questions.into_iter().map(|(key, question)| (key.into(), question)).collect();
-        Self(Reason::Ask(Asking(Some((questions, state.into())))))
+        Self(Reason::Ask(Asking { questions, state: state.into() }))
     }
 
     /// That nothing can be done before the person has been to these pages (ELIC-7): the error -32042 of 2025-11-25, from which a client
@@ -279,9 +280,7 @@ impl fmt::Debug for CallError {
             Reason::Hidden(error) => f.debug_tuple("CallError").field(error).finish(),
             Reason::Fault(fault) => f.debug_tuple("CallError").field(fault).finish(),
             Reason::NotFound => f.debug_tuple("CallError").field(&NOT_FOUND).finish(),
-            Reason::Ask(asking) => {
-                f.debug_tuple("CallError").field(&asking.0.as_ref().map(|(asked, _)| asked)).finish()
-            }
+            Reason::Ask(asking) => f.debug_tuple("CallError").field(&asking.questions).finish(),
         }
     }
 }

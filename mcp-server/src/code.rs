@@ -156,6 +156,8 @@ pub(crate) enum Work {
         mime: Option<Box<str>>,
         /// The same of `_meta`.
         meta: Option<Box<str>>,
+        /// The names of a template's variables, in order.
+        variables: Box<[Box<str>]>,
     },
     Prompt {
         description: Option<Box<str>>,
@@ -205,7 +207,15 @@ impl Entry {
         match rules.judge(sent) {
             Judged::AsSent => Ok(Given::AsSent(sent.clone())),
             Judged::Changed(value) => Ok(Given::Changed(value)),
-            Judged::Broken(found) => {
+            Judged::Broken(mut found) => {
+                if let Work::Prompt { .. } = self.work {
+                    // All of its arguments are texts: what is wrong is what this one spells.
+                    for one in &mut found {
+                        if let Some(expected) = one.fault.strip_suffix(", got a string") {
+                            one.fault = format!("{expected}, written as a text");
+                        }
+                    }
+                }
                 let text = check::report(self.noun(), &self.name, &found);
                 Err(match self.work {
                     Work::Tool { .. } => complete(ToolAnswer::error(text)),

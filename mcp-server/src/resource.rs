@@ -4,6 +4,7 @@ mod files;
 mod template;
 
 use std::fmt;
+use std::panic::Location;
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -117,6 +118,12 @@ impl Resource {
         page
     }
 
+    /// The same, made for what was made elsewhere.
+    pub(crate) fn made_at(mut self, place: &'static Location<'static>) -> Self {
+        self.facts.place = place;
+        self
+    }
+
     /// What a [page](Resource::app) may do, and how it is shown.
     pub fn ui(mut self, ui: Ui) -> Self {
         ui.put(&mut self.facts.meta);
@@ -224,7 +231,7 @@ impl Resource {
             shown = shown.with_size(size);
         }
         let meta = if repeats_meta { facts.meta_text().map(Into::into) } else { None };
-        let work = Work::Resource { mime: hints.mime, meta };
+        let work = Work::Resource { mime: hints.mime, meta, variables: Box::default() };
         let parts = workshop.ready(&mut facts, &Terms::of_resource(), work);
         let shown = told!(&mut facts, shown);
         Some((shown, parts?))

@@ -61,6 +61,7 @@ pub(crate) struct Offers {
     pub(crate) resources: bool,
     pub(crate) prompts: bool,
     pub(crate) completions: bool,
+    pub(crate) logging: bool,
 }
 
 impl Offers {
@@ -70,6 +71,7 @@ impl Offers {
             resources: self.resources || other.resources,
             prompts: self.prompts || other.prompts,
             completions: self.completions || other.completions,
+            logging: self.logging || other.logging,
         }
     }
 }

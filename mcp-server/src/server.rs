@@ -335,7 +335,8 @@ impl Server {
         if let Some(revisions) = &self.revisions {
             endpoint = endpoint.revisions(revisions);
         }
-        let offers = self.offers.and(self.entries.wants());
+        let mut offers = self.offers.and(self.entries.wants());
+        offers.logging |= self.logging;
         if self.entries.has_pages() || self.pages_apart {
             endpoint = endpoint.extension(ExtensionDecl::new(ui::EXTENSION).with_legacy());
         }

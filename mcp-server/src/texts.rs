@@ -10,7 +10,9 @@ use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{
     self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, Visitor,
 };
+use serde_json::Value;
 
+use crate::arguments::Given;
 use crate::call_error::CallError;
 use crate::check;
 use crate::code::Work;
@@ -424,12 +426,13 @@ impl<'de> EnumAccess<'de> for Variant<'de> {
 /// What a template's code takes of its variables. Those that it does not take name nothing, so there is no such resource
 /// (RES-5).
 pub(crate) fn variables<T: FromTexts>(ctx: &Ctx) -> Result<T, CallError> {
-    let variables: &[_] = match ctx.kind() {
-        Kind::Resource { variables, .. } => variables,
-        _ => &[],
+    let (names, sent): (&[_], &[_]) = match (&ctx.entry().work, ctx.kind()) {
+        (Work::Resource { variables: names, .. }, Kind::Resource { variables: sent, .. }) => (names, sent),
+        _ => (&[], &[]),
     };
-    let texts: Vec<Text<'_>> =
-        variables.iter().map(|(name, value)| Text { name, value: Some(value), declared: true }).collect();
+    // One of a query may be missing, and keeps its place.
+    let value = |name: &str| sent.iter().find(|(own, _)| **own == *name).map(|(_, value)| &**value);
+    let texts: Vec<Text<'_>> = names.iter().map(|name| Text { name, value: value(name), declared: true }).collect();
     T::from_texts(&texts).map_err(|refused| {
         tracing::debug!(template = ctx.name(), %refused, "a URI has variables that the template's code does not take");
         CallError::not_found()
@@ -437,8 +440,14 @@ pub(crate) fn variables<T: FromTexts>(ctx: &Ctx) -> Result<T, CallError> {
 }
 
 /// What a prompt's code takes of its arguments (PROMPT-3).
-pub(crate) fn arguments<T: FromTexts>(ctx: &Ctx) -> Result<T, CallError> {
-    let sent: BTreeMap<Cow<'_, str>, Option<Cow<'_, str>>> = serde_json::from_slice(ctx.arguments())?;
+pub(crate) fn arguments<T: FromTexts>(ctx: &Ctx, given: &Given) -> Result<T, CallError> {
+    let sent: BTreeMap<Cow<'_, str>, Option<Cow<'_, str>>> = match given {
+        // What the rules took `4.0` for is what is read.
+        Given::Changed(Value::Object(members)) => {
+            members.iter().map(|(name, value)| (Cow::Borrowed(&**name), spelled(value))).collect()
+        }
+        _ => serde_json::from_slice(ctx.arguments())?,
+    };
     let declared: &[Box<str>] = match &ctx.entry().work {
         Work::Prompt { arguments, .. } => arguments,
         _ => &[],
@@ -451,6 +460,15 @@ pub(crate) fn arguments<T: FromTexts>(ctx: &Ctx) -> Result<T, CallError> {
     T::from_texts(&texts).map_err(|refused| {
         CallError::fault(Fault::invalid_params(format!("Invalid arguments of the prompt {}: {refused}", ctx.name())))
     })
+}
+
+/// A value as the text that spells it.
+fn spelled(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        other => Some(Cow::Owned(other.to_string())),
+    }
 }
 
 /// What `T` cannot do without, if nothing is given: the first that is met.

@@ -232,6 +232,12 @@ pub(crate) fn where_no_pages_are(meta: &Value) -> Pageless {
     Pageless::Unlinked((!members.is_empty()).then_some(members.into()))
 }
 
+/// The page that a tool with that `_meta`, JSON text, links to.
+pub(crate) fn page_of(meta: &str) -> Option<String> {
+    let meta: Value = serde_json::from_str(meta).ok()?;
+    Some(meta.get("ui")?.get("resourceUri")?.as_str()?.to_owned())
+}
+
 /// Whether a client shows pages (APP-1).
 pub(crate) fn are_shown_by(capabilities: &Capabilities) -> bool {
     capabilities.extension(EXTENSION).is_some_and(accepts)

@@ -110,6 +110,12 @@ fn a_page_that_is_none_or_is_not_there_is_told_when_the_server_is_built_app_2_ap
     assert_eq!(defects(server().tool(tool().ui("https://x"))), [("dashboard".into(), "APP-3")]);
     assert_eq!(defects(server().tool(tool().visibility([Visibility::App]))), [("dashboard".into(), "APP-3")]);
     assert_eq!(defects(server().app(UiApp::new(tool()))), [("dashboard".into(), "APP-2")]);
+    for name in ["", "..", "a/../b.html", "/b.html"] {
+        assert_eq!(defects(server().app(UiApp::new(tool()).view(name, "x"))), [("dashboard".into(), "APP-2")]);
+    }
+    let twice = server().app(UiApp::new(tool()).view("a", "x")).resource(page("ui://dashboard/a"));
+    let message = twice.build().expect_err("the page is there twice").defects()[0].message.clone();
+    assert_eq!(message.matches("tests/apps.rs").count(), 2, "{message}");
     assert_eq!(defects(server().resource(page("https://x"))), [("https://x".into(), "APP-2")]);
     assert_eq!(defects(server().resource(Resource::new(URI).mime("text/html").text("x"))), [(URI.into(), "APP-2")]);
 }

@@ -184,6 +184,42 @@ fn what_is_wrong_with_a_question_is_told_to_who_can_mend_it_mrtr_3_elic_1_elic_8
 }
 
 #[tokio::test]
+async fn what_logs_to_clients_of_a_server_without_is_told_when_it_is_added_log_1() {
+    let silent = Server::new("my-app", "1.0.0").offers_resources().build().expect("it builds");
+    let logging = Server::new("my-app", "1.0.0").offers_resources().logging().build().expect("it builds");
+    let (kept, _guard) = Kept::install();
+    for app in [&logging, &silent] {
+        assert_eq!(kept.lines(), [""; 0]);
+        app.add_tool(Tool::new("t").description("Logs.").run(|log: mcp_server::Log| log.info("x"))).expect("it fits");
+        app.add_resource(Resource::new("a://r").run(|log: mcp_server::Log| {
+            log.info("x");
+            "x"
+        }))
+        .expect("it fits");
+        app.add_tool(Tool::new("quiet").description("Is quiet.").run(|| "x")).expect("it fits");
+    }
+    let lines = kept.lines();
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.contains("`.logging()`")), "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_tool_whose_page_is_taken_away_is_told_app_2() {
+    let shown = || mcp_server::UiApp::new(Tool::new("t").description("Shows.").run(|| "x")).view("a.html", "x");
+    let app = Server::new("my-app", "1.0.0").app(shown()).build().expect("it builds");
+    let (kept, _guard) = Kept::install();
+    let page = "ui://t/a.html";
+    app.edit(|edit| {
+        assert!(edit.remove("t") && edit.remove_resource(page));
+        edit.add_app(shown());
+    })
+    .expect("both are replaced");
+    assert_eq!(kept.lines(), [""; 0]);
+    assert!(app.remove_resource(page));
+    let lines = kept.lines();
+    assert!(lines.len() == 1 && lines[0].contains("a page that was taken away"), "{lines:?}");
+}
+
+#[tokio::test]
 async fn a_question_that_code_lets_go_is_told_since_nobody_was_asked() {
     let careless = |ctx: Ctx| match ctx.ask("sure", elicit("Sure?")) {
         Ok(_) => "asked",

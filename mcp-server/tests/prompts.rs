@@ -370,7 +370,12 @@ mod typed {
             for name in ["`sure`", "`level`", "`style`"] {
                 answer.assert_fault_contains(name);
             }
+            answer.assert_fault_contains("`sure`: expected a boolean, written as a text");
             client.get_prompt("typed", json!({"code": "x"})).await.assert_fault(-32602).assert_fault_contains("sure");
+            // What the rules take for a number is what is read.
+            let answer =
+                client.get_prompt("typed", json!({"code": "5", "sure": "1", "level": "4.0", "style": null})).await;
+            answer.assert_text("Typed { code: \"5\", level: 4, style: None, sure: true }");
         });
     }
 

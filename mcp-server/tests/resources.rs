@@ -273,6 +273,27 @@ fn everything_that_is_wrong_is_told_when_the_server_is_built() {
     assert!(said("c://{id}").contains("`di` is completed, but none of its variables: it has `id`"));
 }
 
+#[test]
+fn what_is_missing_of_a_query_keeps_its_place_res_3() {
+    let shown = |(a, b): (Option<String>, Option<u8>)| format!("{a:?} {b:?}");
+    let single = ResourceTemplate::new("one://x{?n}").run(|n: Option<u8>| format!("{n:?}"));
+    let app = server().resource_template(ResourceTemplate::new("two://x{?a,b}").run(shown)).resource_template(single);
+    block_on(async {
+        let mut client = Client::new(app);
+        for (uri, text) in [
+            ("two://x", "None None"),
+            ("two://x?b=7", "None Some(7)"),
+            ("two://x?a=7", "Some(\"7\") None"),
+            ("two://x?b=7&a=x", "Some(\"x\") Some(7)"),
+            ("one://x", "None"),
+            ("one://x?n=5", "Some(5)"),
+        ] {
+            client.read(uri).await.assert_text(text);
+        }
+        client.read("one://x?n=x").await.assert_fault(-32002);
+    });
+}
+
 mod files {
     use std::fs;
     use std::path::PathBuf;
@@ -308,6 +329,7 @@ mod files {
             use std::os::unix::fs::symlink;
             symlink(directory.0.join("outside.txt"), directory.0.join("root/link.txt")).expect("a link");
             symlink(&directory.0, directory.0.join("root/up")).expect("a link");
+            symlink("circle", directory.0.join("root/circle")).expect("a link");
             symlink(directory.0.join("root/c.png"), directory.0.join("root/inner.png")).expect("a link");
         }
         let app = server().resource_template(ResourceTemplate::files("file:///root", directory.0.join("root")));
@@ -330,6 +352,7 @@ mod files {
             "file:///root/c.png%00",
             "file:///root/link.txt",
             "file:///root/up/outside.txt",
+            "file:///root/circle",
             "file:///root/sub",
             "file:///root/",
             "file:///root//etc/passwd",

@@ -229,7 +229,7 @@ macro_rules! form {
         $entry.or_end::<$subject, _>(&$ctx, texts::variables::<$last>(&$ctx))
     };
     (@last arguments $subject:ident $ctx:ident, $given:ident, $entry:ident, $last:ident) => {
-        $entry.or_end::<$subject, _>(&$ctx, texts::arguments::<$last>(&$ctx))
+        $entry.or_end::<$subject, _>(&$ctx, texts::arguments::<$last>(&$ctx, &$given))
     };
     (@last typed $subject:ident $ctx:ident, $given:ident, $entry:ident, $last:ident) => {
         $entry.or_end::<$subject, _>(&$ctx, complete::typed::<$last>(&$ctx))

@@ -91,7 +91,7 @@ impl Subject for OfResource {
             Ok(answer) => answer,
             Err(error) => return error.fail(&entry.name, entry.noun(), || Fault::resource_not_found(uri)),
         };
-        if let Work::Resource { mime, meta } = &entry.work {
+        if let Work::Resource { mime, meta, .. } = &entry.work {
             for contents in answer.contents.iter_mut().filter(|contents| contents.uri.is_none()) {
                 let own = contents.mime.as_deref();
                 // A more telling name of the same: `application/geo+json` for JSON.

@@ -30,7 +30,11 @@ pub(super) fn read_within(directory: &Path, path: &str) -> Result<Contents, Call
     }
     let root = fs::canonicalize(directory)?;
     // Without links: a link that leads out is not inside.
-    let path = fs::canonicalize(root.join(path)).map_err(why)?;
+    let path = fs::canonicalize(root.join(path)).map_err(|error| {
+        // Also links that lead in a circle.
+        tracing::debug!(%error, "no file is found by a resource's path");
+        CallError::not_found()
+    })?;
     // What is no plain file may block whoever opens it.
     if !path.starts_with(&root) || !fs::metadata(&path).map_err(why)?.is_file() {
         return Err(CallError::not_found());

@@ -122,8 +122,9 @@ impl ResourceTemplate {
                 shown = shown.completes(variable);
             }
         }
+        let variables = names.iter().flatten().map(|name| Box::from(*name)).collect();
         let terms = Terms { names, ..Terms::of_resource() };
-        let work = Work::Resource { mime: hints.mime, meta: None };
+        let work = Work::Resource { mime: hints.mime, meta: None, variables };
         let parts = workshop.ready(&mut facts, &terms, work);
         let shown = told!(&mut facts, shown);
         Some((shown, parts?))

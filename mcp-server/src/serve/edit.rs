@@ -17,7 +17,7 @@ use crate::into_tool::{Entries, IntoTool, IntoTools};
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::tool::Tool;
-use crate::ui::{IntoApp, MIME};
+use crate::ui::{self, IntoApp, MIME};
 
 /// What is to be changed about what a server offers: see [`App::edit`](crate::App::edit).
 pub struct Edit {
@@ -27,6 +27,8 @@ pub struct Edit {
     prompts: Shelf<Prompt>,
     slots: Slots,
     changes: Vec<Change>,
+    /// URIs of pages that are taken away.
+    lost: Vec<Box<str>>,
 }
 
 impl Edit {
@@ -38,6 +40,7 @@ impl Edit {
             prompts: Shelf::new(),
             slots: Slots::default(),
             changes: Vec::new(),
+            lost: Vec::new(),
         }
     }
 
@@ -49,6 +52,7 @@ impl Edit {
             prompts: Shelf::of(table.view.prompts()),
             slots: table.slots.clone(),
             changes: Vec::new(),
+            lost: Vec::new(),
         }
     }
 
@@ -81,6 +85,9 @@ impl Edit {
 
     /// Without the resource of that URI; false if there is none.
     pub fn remove_resource(&mut self, uri: &str) -> bool {
+        if uri.starts_with("ui://") {
+            self.lost.push(uri.into());
+        }
         self.resources.remove(uri, &mut self.slots) && self.change(Change::Resources)
     }
 
@@ -127,6 +134,7 @@ impl Edit {
             resources: !self.resources.added.is_empty() || !self.templates.added.is_empty(),
             prompts: !self.prompts.added.is_empty(),
             completions: completing || self.prompts.added.iter().any(Prompt::completes),
+            logging: false,
         }
     }
 
@@ -144,8 +152,9 @@ impl Edit {
 
     /// The table with all changes, or everything that is wrong with them.
     pub(crate) fn build(self, states: &Arc<States>, coerce: bool, offers: Offers) -> Result<Table, Vec<Defect>> {
-        let Self { tools, resources, templates, prompts, mut slots, .. } = self;
+        let Self { tools, resources, templates, prompts, mut slots, lost, .. } = self;
         let mut workshop = Workshop { states, coerce, defects: Vec::new(), linked: Vec::new() };
+        offers.check(&tools.added, &mut workshop);
         let builder = tools.build(&mut slots, &mut workshop).fold(Catalog::builder(), catalog::Builder::tool);
         offers.check(&resources.added, &mut workshop);
         let builder = resources.build(&mut slots, &mut workshop).fold(builder, catalog::Builder::resource);
@@ -161,6 +170,7 @@ impl Edit {
                     return Err(workshop.defects);
                 }
                 view.tools().for_each(|tool| warn_of_name(tool.name()));
+                lost.iter().filter(|page| view.resource(page).is_none()).for_each(|page| warn_of_page(&view, page));
                 Ok(Table { view, slots })
             }
             Err(found) => Err(workshop.defects.into_iter().chain(found).collect()),
@@ -217,6 +227,9 @@ trait Addition: Sized {
 
     /// Where it was made.
     fn place(&self) -> &'static Location<'static>;
+
+    /// Whether it logs to clients.
+    fn logs(&self) -> bool;
 
     /// What its server must offer, with the rule that says so, as `.offers_…()`.
     fn lacks(&self, offers: Offers) -> Option<(&'static str, &'static str)>;
@@ -275,6 +288,13 @@ impl Offers {
     /// What is added to a server that does not offer its kind would never be seen (LIFE-12).
     fn check<A: Addition>(self, added: &[A], workshop: &mut Workshop<'_>) {
         for entry in added {
+            if entry.logs() && !self.logging {
+                // It works all the same.
+                tracing::warn!(
+                    entry = entry.key(),
+                    "it logs to clients, who hear nothing of it, since the server was built without: call `.logging()` on it"
+                );
+            }
             if let Some((rule, what)) = entry.lacks(self) {
                 let message = format!(
                     "the server offers no {what}, and what it offers is settled when it is built: call `.offers_{what}()` \
@@ -287,7 +307,7 @@ impl Offers {
 }
 
 macro_rules! addition {
-    ($entry:ident($this:ident, $offers:ident), $key:ident, $unique:literal, $place:expr, $own:expr, $lacks:expr) => {
+    ($entry:ident($this:ident, $offers:ident), $key:ident, $unique:literal, $place:expr, $own:expr, $logs:expr, $lacks:expr) => {
         impl Addition for $entry {
             type Shown = catalog::$key;
 
@@ -301,6 +321,11 @@ macro_rules! addition {
             fn place(&self) -> &'static Location<'static> {
                 let $this = self;
                 $place
+            }
+
+            fn logs(&self) -> bool {
+                let $this = self;
+                $logs
             }
 
             #[allow(unused_variables, reason = "tools are always offered")]
@@ -320,18 +345,40 @@ fn lacks_completions(completes: bool, offers: Offers) -> Option<(&'static str, &
     (completes && !offers.completions).then_some(("COMP-2", "completions"))
 }
 
-addition!(Tool(this, offers), Tool, "TOOL-5", this.place(), this.name(), None);
-addition!(Resource(this, offers), Resource, "RES-2", this.facts().place, &this.facts().key, {
+addition!(Tool(this, offers), Tool, "TOOL-5", this.place(), this.name(), this.wants_logging(), None);
+addition!(
+    Resource(this, offers),
+    Resource,
+    "RES-2",
+    this.facts().place,
+    &this.facts().key,
+    this.facts().wants_logging(),
     (!offers.resources).then_some(("RES-1", "resources"))
-});
-addition!(ResourceTemplate(this, offers), Template, "RES-3", this.facts().place, &this.facts().key, {
-    let resources = (!offers.resources).then_some(("RES-1", "resources"));
-    resources.or_else(|| lacks_completions(this.completes(), offers))
-});
-addition!(Prompt(this, offers), Prompt, "PROMPT-1", this.facts().place, &this.facts().key, {
-    let prompts = (!offers.prompts).then_some(("PROMPT-1", "prompts"));
-    prompts.or_else(|| lacks_completions(this.completes(), offers))
-});
+);
+addition!(
+    ResourceTemplate(this, offers),
+    Template,
+    "RES-3",
+    this.facts().place,
+    &this.facts().key,
+    this.facts().wants_logging(),
+    {
+        let resources = (!offers.resources).then_some(("RES-1", "resources"));
+        resources.or_else(|| lacks_completions(this.completes(), offers))
+    }
+);
+addition!(
+    Prompt(this, offers),
+    Prompt,
+    "PROMPT-1",
+    this.facts().place,
+    &this.facts().key,
+    this.facts().wants_logging(),
+    {
+        let prompts = (!offers.prompts).then_some(("PROMPT-1", "prompts"));
+        prompts.or_else(|| lacks_completions(this.completes(), offers))
+    }
+);
 
 macro_rules! shown {
     ($($entry:ident $key:ident)*) => {$(
@@ -363,6 +410,17 @@ fn warn_of_name(name: &str) {
         tracing::warn!(
             tool = name,
             "many clients take no such tool name: safe are letters, digits, `_` and `-`, at most {USUAL} of them"
+        );
+    }
+}
+
+/// A tool whose page is gone shows an error where its results should be (APP-2).
+fn warn_of_page(view: &View, page: &str) {
+    for tool in view.tools().filter(|tool| tool.meta().and_then(ui::page_of).is_some_and(|linked| linked == page)) {
+        tracing::warn!(
+            tool = tool.name(),
+            page,
+            "it names a page that was taken away: take the tool away in the same `App::edit`, or add another page"
         );
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use mcp_core::fault::reflect;
+
 use super::Ui;
 use crate::into_tool::IntoTool;
 use crate::resource::Resource;
@@ -77,8 +79,16 @@ impl UiApp {
             tool.wrong("APP-2", "its app has no page: give it one with `.view(..)` or `.view_file(..)`");
             return (tool, None);
         };
+        if name.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            let name = reflect(&name);
+            tool.wrong(
+                "APP-2",
+                format!("the name of its page is one of a file, such as `page.html`, and `{name}` is none"),
+            );
+            return (tool, None);
+        }
         let uri = format!("ui://{}/{name}", tool.name());
-        let page = Resource::app(&uri).description(format!("UI for {}", tool.name()));
+        let page = Resource::app(&uri).made_at(tool.place()).description(format!("UI for {}", tool.name()));
         let page = match view {
             View::Text { html, .. } => page.text(html),
             View::File(path) => page.file(path),
