@@ -72,6 +72,15 @@ impl Listens {
     }
 }
 
+impl Table {
+    fn admit(&mut self, claim: &Claim) -> Result<(), Fault> {
+        if self.closing {
+            return Err(Fault::shutting_down().with_status(503));
+        }
+        self.count.admit(claim)
+    }
+}
+
 impl Seat {
     /// Takes a listener in, if there is room: from now on it is told.
     ///
@@ -85,12 +94,20 @@ impl Seat {
         listener: Weak<dyn Listener>,
     ) -> Result<Self, Fault> {
         let mut table = lock(&shared.listens.0);
-        if table.closing {
-            return Err(Fault::shutting_down().with_status(503));
-        }
-        table.count.admit(&claim)?;
+        table.admit(&claim)?;
         table.open.insert(id, listener);
         Ok(Self { shared: Arc::clone(shared), id, claim })
+    }
+
+    /// Takes the room of one that is told by other means, if there is any.
+    ///
+    /// # Errors
+    ///
+    /// As [`Seat::take`].
+    #[cfg(feature = "sse")]
+    pub(crate) fn reserve(shared: &Arc<Shared>, claim: Claim) -> Result<Self, Fault> {
+        lock(&shared.listens.0).admit(&claim)?;
+        Ok(Self { shared: Arc::clone(shared), id: shared.machine_id(), claim })
     }
 }
 

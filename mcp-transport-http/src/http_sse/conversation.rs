@@ -9,11 +9,12 @@ use std::task::{Context, Waker};
 
 use mcp_core::drive::Uplink;
 use mcp_core::{
-    Call, CallId, Caller, Close, Gate, Input, Machine, Note, Output, Pipe, Pull, SessionId, StreamId, Ticket, Time,
-    wire,
+    Call, CallId, Caller, Claim, Close, Gate, Input, Machine, Note, Output, Pipe, Pull, SessionId, StreamId, Ticket,
+    Time, wire,
 };
 
 use crate::head::RequestHead;
+use crate::listens::Seat;
 use crate::run::Waiting;
 use crate::shared::Shared;
 use crate::source::{CHUNK, log};
@@ -43,6 +44,8 @@ struct State {
     driver: Option<Waker>,
     reader: Option<Waker>,
     waiting: Waiting,
+    /// Once it listens: its machine bounds its own subscriptions, and this those of all (SUB-14).
+    seat: Option<Seat>,
     closed: bool,
 }
 
@@ -71,6 +74,8 @@ pub(super) enum Taken {
     Yes,
     /// Its client does not read what it is sent.
     Full,
+    /// It wants to listen, and too many do.
+    Crowded,
     Ended,
 }
 
@@ -87,6 +92,7 @@ impl Conversation {
             driver: None,
             reader: None,
             waiting: Waiting::new(&shared.seats),
+            seat: None,
             closed: false,
         };
         Arc::new(Self { id, owner, shared: Arc::downgrade(shared), state: Mutex::new(state) })
@@ -97,8 +103,9 @@ impl Conversation {
     }
 
     /// Hands on what the client has sent, if there is room for what comes of it.
-    pub(super) fn take(&self, shared: &Shared, input: Input<'_>, context: &Arc<RequestHead>) -> Taken {
+    pub(super) fn take(&self, shared: &Arc<Shared>, input: Input<'_>, context: &Arc<RequestHead>) -> Taken {
         let now = shared.now();
+        let listens = matches!(&input, Input::Message { message, .. } if message.method() == "subscriptions/listen");
         let woken = {
             let mut state = lock(&self.state);
             if state.closed {
@@ -106,6 +113,14 @@ impl Conversation {
             }
             if state.is_full() {
                 return Taken::Full;
+            }
+            if listens && state.seat.is_none() {
+                // As much as its machine lets it have, for as long as it lasts.
+                let bytes = shared.endpoint().limits().listen_bytes;
+                let Ok(seat) = Seat::reserve(shared, Claim { principal: self.owner.principal.clone(), bytes }) else {
+                    return Taken::Crowded;
+                };
+                state.seat = Some(seat);
             }
             state.opening = None;
             state.handle(now, input, Some(context))
@@ -199,6 +214,7 @@ impl Conversation {
 
     fn wake(&self, shared: &Shared, woken: Woken) {
         [woken.reader, woken.driver].into_iter().flatten().for_each(Waker::wake);
+        drop(woken.seat);
         if woken.closed
             && let Some(http_sse) = &shared.config.http_sse
         {
@@ -212,6 +228,8 @@ impl Conversation {
 struct Woken {
     reader: Option<Waker>,
     driver: Option<Waker>,
+    /// Given back with the others.
+    seat: Option<Seat>,
     closed: bool,
 }
 
@@ -248,6 +266,7 @@ impl State {
                 Output::Closed => {
                     self.closed = true;
                     woken.closed = true;
+                    woken.seat = self.seat.take();
                     reads = true;
                     works = true;
                 }

@@ -48,6 +48,29 @@ async fn for_another_principal_a_conversation_does_not_exist_http_21() {
 }
 
 #[tokio::test]
+async fn those_who_listen_over_it_are_bounded_together_sub_14_bound() {
+    let service = with_policy(|policy| policy.limits.listens_total = 1);
+    let listen = |id: u64| {
+        let mut body = modern_body("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+        body["id"] = id.into();
+        body.to_string()
+    };
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    let (mut one, first) = Stream::open(&service).await;
+    for id in [1, 2] {
+        assert_eq!(send(&service, with_body(post_to(&first), listen(id))).await.status, 202);
+        assert_eq!(one.next().await["method"], acknowledged, "its own machine counts these");
+    }
+    let (mut two, second) = Stream::open(&service).await;
+    assert_eq!(send(&service, with_body(post_to(&second), listen(1))).await.status, 503);
+    assert_eq!(service.listeners(), 1);
+    drop(one);
+    assert_eq!(service.listeners(), 0);
+    assert_eq!(send(&service, with_body(post_to(&second), listen(1))).await.status, 202);
+    assert_eq!(two.next().await["method"], acknowledged);
+}
+
+#[tokio::test]
 async fn whoever_is_sent_away_opens_nothing() {
     let refuse = |_: &http::request::Parts| {
         let mut response = http::Response::new(mcp_transport_http::Body::empty());
