@@ -38,7 +38,7 @@ fn server(users: Users) -> Server {
 #[tokio::main]
 async fn main() -> Result<()> {
     let app = server(Users::default()).build()?;
-    // Whoever changes a user says `app.resource_updated("users://1/profile")`, and who subscribed is told.
+    // Code that changes a user says `ctx.app()?.resource_updated("users://1/profile")`, and who subscribed is told.
     app.serve_stdio().await
 }
 

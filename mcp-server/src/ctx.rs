@@ -15,6 +15,7 @@ use crate::call_error::CallError;
 use crate::cancel::{Cancelled, Signal};
 use crate::code::Entry;
 use crate::extract::{Log, Progress};
+use crate::serve::App;
 use crate::ui;
 
 /// One run of one tool: who asks, what was sent, and a way to report on it. Cheap to clone.
@@ -162,6 +163,25 @@ impl Ctx {
     #[must_use]
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.entry.states.get()
+    }
+
+    /// The server that runs this, to change what it offers or to say that a resource has changed. `None` once nobody serves or
+    /// holds it any more.
+    ///
+    /// ```
+    /// use mcp_server::{CallError, Ctx, tool};
+    ///
+    /// /// Lends a book.
+    /// #[tool]
+    /// fn lend(ctx: Ctx, id: u32) -> Result<&'static str, CallError> {
+    ///     // .. and then, for who subscribed to it:
+    ///     ctx.app().ok_or_else(|| CallError::new("The library closes."))?.resource_updated(&format!("book://{id}"));
+    ///     Ok("Lent.")
+    /// }
+    /// ```
+    #[must_use]
+    pub fn app(&self) -> Option<App> {
+        self.entry.states.app.get()?.get()
     }
 
     /// What the transport knows of the request, if it says so by that type: over HTTP a `RequestHead`, over a transport of

@@ -4,7 +4,7 @@ use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mcp_core::drive::Link;
 use mcp_core::{Caller, Level, Note};
@@ -15,6 +15,7 @@ use crate::call_error::CallError;
 use crate::cancel::Cancelled;
 use crate::ctx::Ctx;
 use crate::redact::Redact;
+use crate::serve::WeakApp;
 
 /// What a tool's code may take before its arguments: the [`State`] of the server, the [`Ctx`] of the call, and whatever can
 /// be had from these. Up to eight of them, in any order, by value.
@@ -121,6 +122,8 @@ pub(crate) struct States {
     values: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     pub(crate) asking: ask::Settings,
     pub(crate) redact: Redact,
+    /// The server itself, once it is built. Weak: it owns this.
+    pub(crate) app: OnceLock<WeakApp>,
 }
 
 impl States {

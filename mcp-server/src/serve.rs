@@ -37,8 +37,20 @@ use crate::ui::IntoApp;
 /// assert!(app.remove_tool("hello"));
 /// # Ok::<(), mcp_server::BuildError>(())
 /// ```
+///
+/// Code that runs in it has it as [`Ctx::app`](crate::Ctx::app).
 #[derive(Clone)]
 pub struct App(Arc<Inner>);
+
+/// A server that may be gone.
+#[derive(Clone)]
+pub(crate) struct WeakApp(Weak<Inner>);
+
+impl WeakApp {
+    pub(crate) fn get(&self) -> Option<App> {
+        self.0.upgrade().map(App)
+    }
+}
 
 struct Inner {
     endpoint: Arc<Endpoint>,
@@ -86,7 +98,7 @@ impl App {
         table: Table,
         #[cfg(feature = "http")] http: Http,
     ) -> Self {
-        Self(Arc::new(Inner {
+        let app = Self(Arc::new(Inner {
             endpoint,
             states,
             coerce,
@@ -97,7 +109,10 @@ impl App {
             watchers: Mutex::new(Watchers::new()),
             #[cfg(feature = "http")]
             http,
-        }))
+        }));
+        // A server is built once, and its states are its own.
+        let _ = app.0.states.app.set(WeakApp(Arc::downgrade(&app.0)));
+        app
     }
 
     #[cfg(feature = "http")]

@@ -3,9 +3,10 @@
 mod common;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{Client, text};
-use mcp_server::{App, Ctx, Prompt, Resource, ResourceTemplate, Server, Tool, Value, json, testing};
+use mcp_server::{App, CallError, Ctx, Prompt, Resource, ResourceTemplate, Server, Tool, Value, json, testing};
 
 fn tool(name: &str) -> Tool {
     Tool::new(name).description("A tool of a test.")
@@ -42,9 +43,12 @@ fn what_is_wrong_with_a_change_is_told_at_once_and_changes_nothing() {
     let rules: Vec<_> = error.defects().iter().map(|defect| (&*defect.entry, defect.rule)).collect();
     assert_eq!(rules, [("no_code", "TOOL-6"), ("silent", "TOOL-3")]);
     assert_eq!(app.tool_names(), ["first"], "also what was right about it was not done");
-    let twice = app.add_tool(tool("first").run(|| ())).expect_err("there is one");
-    let text = twice.to_string();
-    assert_eq!(text.matches("mcp-server/tests/changing.rs:").count(), 2, "both places are named: {text}");
+    // One place is named once, two are both named.
+    let elsewhere = Tool::new("first").description("A tool of a test.");
+    for (again, places) in [(tool("first"), 1), (elsewhere, 2)] {
+        let text = app.add_tool(again.run(|| ())).expect_err("there is one").to_string();
+        assert_eq!(text.matches("mcp-server/tests/changing.rs:").count(), places, "{text}");
+    }
 }
 
 #[test]
@@ -259,4 +263,26 @@ fn who_subscribed_is_told_of_new_contents_until_it_unsubscribes_res_7() {
         let mut modern = testing::Client::builder(&app).modern().connect();
         modern.subscribe("a://1").await.assert_fault(-32601);
     });
+}
+
+#[tokio::test]
+async fn a_tool_changes_its_own_server_and_keeps_nothing_of_it_alive_tool_16() {
+    struct Gone(Arc<AtomicBool>);
+    impl Drop for Gone {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    let gone = Arc::new(AtomicBool::new(false));
+    let grow = tool("grow").run(|ctx: Ctx| {
+        let app = ctx.app().ok_or_else(|| CallError::new("no server"))?;
+        app.add_tool(tool("grown").run(|| "Here."))?;
+        Ok::<_, CallError>(app.tool_names().join(" "))
+    });
+    let app = Server::new("grows", "1.0.0").state(Gone(Arc::clone(&gone))).tool(grow).build().unwrap();
+    let mut client = testing::Client::new(app.clone());
+    client.call("grow", ()).await.assert_text("grow grown");
+    client.call("grown", ()).await.assert_text("Here.");
+    drop((client, app));
+    assert!(gone.load(Ordering::SeqCst), "what knows its server does not own it");
 }

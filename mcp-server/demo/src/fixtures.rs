@@ -9,8 +9,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcp_server::{Content, Server};
 
-pub(crate) use changing::Changing;
-
 /// The server with all of it.
 pub(crate) fn register(server: Server) -> Server {
     changing::register(asking::register(entries::register(tools::register(server))))

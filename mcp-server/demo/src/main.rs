@@ -13,7 +13,6 @@ use mcp_server::{Server, http::HttpServer};
 use tokio::runtime::{Builder, Runtime};
 
 use args::Task;
-use fixtures::Changing;
 
 /// What programs answer to a command line that they do not understand.
 const USAGE: u8 = 2;
@@ -48,26 +47,22 @@ fn main() -> ExitCode {
     }
 }
 
-fn server(changing: &Changing) -> Server {
+fn server() -> Server {
     let server = Server::new("demo", env!("CARGO_PKG_VERSION"))
         .title("Demo")
         .instructions("Try `echo` and `add`; `sleep` shows progress and can be cancelled; `panic` harms nobody.");
-    fixtures::register(tools::register(server)).state(changing.clone())
+    fixtures::register(tools::register(server))
 }
 
 /// One client and no parallel work of its own: a second thread would only pass messages to and fro.
 fn stdio() -> mcp_server::Result<()> {
-    let changing = Changing::default();
-    let app = server(&changing).build()?;
-    changing.is(&app);
+    let app = server().build()?;
     finish(Builder::new_current_thread().enable_all().build()?, app.serve_stdio())
 }
 
 fn http(address: &str, hosts: &[String], sse: bool) -> mcp_server::Result<()> {
-    let changing = Changing::default();
-    let server = hosts.iter().fold(server(&changing), Server::allow_host);
+    let server = hosts.iter().fold(server(), Server::allow_host);
     let app = if sse { server.http_sse() } else { server }.build()?;
-    changing.is(&app);
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     finish(runtime, async {
         let server = app.bind_http(address).await?;

@@ -64,8 +64,9 @@ impl<'a> Round<'a> {
         let known = answered.map(|answered| answered.digest).or_else(|| Some(self.memory.open[before?].digest));
         if known.is_some_and(|known| known != digest) {
             return Err(wrong(
-                "an earlier run asked another one under the same key. A question is the same in each run: what differs from \
-                 run to run, such as the time, is kept with `Ctx::once` or `Ctx::keep`"
+                "another one was asked under the same key: each question has a key of its own. If it is the same question, it \
+                 has to be the same in each run: what differs from run to run, such as the time, is kept with `Ctx::once` or \
+                 `Ctx::keep`"
                     .into(),
             ));
         }

@@ -10,7 +10,11 @@ use crate::call_error::CallError;
 
 /// What a file holds now.
 pub(super) fn read(path: &Path, mime: Option<&str>) -> Result<Contents, CallError> {
-    let bytes = fs::read(path).map_err(why)?;
+    let bytes = fs::read(path).map_err(|error| {
+        // The file is the server's own: whoever runs it should know.
+        tracing::warn!(%error, path = %path.display(), "a resource's file cannot be read");
+        why(error)
+    })?;
     let contents = match String::from_utf8(bytes) {
         Ok(text) if mime.is_none_or(is_text) => Contents::text(text),
         Ok(text) => Contents::bytes(text.into_bytes()),

@@ -397,8 +397,10 @@ macro_rules! shown {
 shown!(Tool name Resource uri Template uri Prompt name);
 
 fn registered_twice(first: &Location<'_>, second: &Location<'_>) -> String {
+    // What a macro made has one place, however often it is registered.
+    let places = if first == second { format!("and made at {first}") } else { format!("at {first} and at {second}") };
     format!(
-        "registered twice, at {first} and at {second}: each may be there once in a server, so rename one, or take the first \
+        "registered twice, {places}: each may be there once in a server, so rename one, or take the first \
          away in the same `App::edit`"
     )
 }
