@@ -76,9 +76,11 @@ pub struct Limits {
     /// Bytes of the events of all sessions of one HTTP endpoint in it. 128 MiB: sixteen sessions that use all of theirs, or
     /// thousands with streams of a usual size.
     pub log: usize,
-    /// Live sessions of one HTTP endpoint, whoever opened them. 10,000: at 1.5 KB each, 15 MB; 4 KiB more of each that declares
+    /// Live sessions of one HTTP endpoint, whoever opened them, and with them all that they follow and keep. 10,000: at 1.5 KB each, 15 MB; 4 KiB more of each that declares
     /// extensions, and [`Limits::subscription_bytes`] more of each that follows resources.
     pub sessions: usize,
+    /// Live sessions of one principal. 1,000: a service account that many people share, and a tenth of all.
+    pub sessions_each: usize,
 }
 
 impl Default for Limits {
@@ -109,6 +111,7 @@ impl Default for Limits {
             log_of_session: 8 << 20,
             log: 128 << 20,
             sessions: 10_000,
+            sessions_each: 1000,
         }
     }
 }

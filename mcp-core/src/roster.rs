@@ -1,6 +1,6 @@
 //! Many sessions: their ids, caps and deadlines. The machines themselves are kept by the adapter.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use core::fmt;
 
@@ -9,6 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hashbrown::HashMap;
 
 use crate::fault::{Code, Fault};
+use crate::peer::Principal;
+use crate::policy::Limits;
 use crate::time::Time;
 
 /// The id of a session: 16 random bytes from the driver, 22 characters of base64url on the wire (HTTP-20).
@@ -60,8 +62,17 @@ impl fmt::Debug for SessionId {
 #[derive(Debug)]
 pub struct Roster {
     cap: usize,
-    armed: HashMap<SessionId, Time, id_hash::State>,
+    each: usize,
+    entries: HashMap<SessionId, Entry, id_hash::State>,
+    /// How many each principal has: only of those who have any, so that nobody who comes and goes leaves a trace.
+    by: BTreeMap<Principal, usize>,
     due: BTreeSet<(Time, SessionId)>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    armed: Time,
+    principal: Option<Principal>,
 }
 
 pub(crate) mod id_hash {
@@ -94,23 +105,36 @@ pub(crate) mod id_hash {
 }
 
 impl Roster {
-    /// A roster that takes at most `cap` sessions.
+    /// A roster that takes at most [`Limits::sessions`], and [`Limits::sessions_each`] of one principal.
     #[must_use]
-    pub fn new(cap: usize) -> Self {
-        Self { cap, armed: HashMap::with_hasher(id_hash::State), due: BTreeSet::new() }
+    pub const fn new(limits: &Limits) -> Self {
+        Self {
+            cap: limits.sessions,
+            each: limits.sessions_each,
+            entries: HashMap::with_hasher(id_hash::State),
+            by: BTreeMap::new(),
+            due: BTreeSet::new(),
+        }
     }
 
-    /// Takes a new session in.
+    /// Takes a new session in, and who opens it. Those without a principal share what all have together.
     ///
     /// # Errors
     ///
-    /// At the cap: a fault with status 503. Those that live are never evicted for it.
-    pub fn admit(&mut self, session: SessionId) -> Result<(), Fault> {
-        if self.armed.len() >= self.cap {
-            let message = "Too many sessions: end one with DELETE, or try again later";
-            return Err(Fault::new(Code::INTERNAL, message).with_status(503));
+    /// At a cap: a fault with status 503. Those that live are never evicted for it.
+    pub fn admit(&mut self, session: SessionId, principal: Option<&Principal>) -> Result<(), Fault> {
+        let full = |message| Err(Fault::new(Code::INTERNAL, message).with_status(503));
+        if self.entries.len() >= self.cap {
+            return full("Too many sessions: end one with DELETE, or try again later");
         }
-        self.armed.insert(session, Time::MAX);
+        if let Some(principal) = principal {
+            let own = self.by.get(principal).copied().unwrap_or_default();
+            if own >= self.each {
+                return full("You have too many sessions: end one of them with DELETE");
+            }
+            self.by.insert(principal.clone(), own + 1);
+        }
+        self.entries.insert(session, Entry { armed: Time::MAX, principal: principal.cloned() });
         Ok(())
     }
 
@@ -118,7 +142,7 @@ impl Roster {
     ///
     /// Returns whether this is now the earliest of all, so that a sleeping driver should wake.
     pub fn arm(&mut self, session: SessionId, at: Time) -> bool {
-        let Some(armed) = self.armed.get_mut(&session) else { return false };
+        let Some(Entry { armed, .. }) = self.entries.get_mut(&session) else { return false };
         if at >= *armed {
             return false;
         }
@@ -135,16 +159,23 @@ impl Roster {
             return None;
         }
         self.due.pop_first();
-        if let Some(armed) = self.armed.get_mut(&session) {
-            *armed = Time::MAX;
+        if let Some(entry) = self.entries.get_mut(&session) {
+            entry.armed = Time::MAX;
         }
         Some(session)
     }
 
     /// Lets a session go.
     pub fn remove(&mut self, session: SessionId) {
-        if let Some(armed) = self.armed.remove(&session) {
-            self.due.remove(&(armed, session));
+        let Some(Entry { armed, principal }) = self.entries.remove(&session) else { return };
+        self.due.remove(&(armed, session));
+        if let Some(principal) = principal
+            && let Some(own) = self.by.get_mut(&principal)
+        {
+            *own -= 1;
+            if *own == 0 {
+                self.by.remove(&principal);
+            }
         }
     }
 
@@ -157,13 +188,13 @@ impl Roster {
     /// How many sessions live.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.armed.len()
+        self.entries.len()
     }
 
     /// Whether none does.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.armed.is_empty()
+        self.entries.is_empty()
     }
 }
 
@@ -173,6 +204,10 @@ mod tests {
 
     fn id(n: u8) -> SessionId {
         SessionId::new([n; 16])
+    }
+
+    fn of(sessions: usize, sessions_each: usize) -> Roster {
+        Roster::new(&Limits { sessions, sessions_each, ..Limits::default() })
     }
 
     #[test]
@@ -188,20 +223,37 @@ mod tests {
 
     #[test]
     fn a_full_roster_refuses_with_503_and_keeps_those_it_has() {
-        let mut roster = Roster::new(1);
-        assert!(roster.admit(id(1)).is_ok());
-        let fault = roster.admit(id(2)).unwrap_err();
+        let mut roster = of(1, 1);
+        assert!(roster.admit(id(1), None).is_ok());
+        let fault = roster.admit(id(2), None).unwrap_err();
         assert_eq!(fault.status(), 503);
         assert_eq!(roster.len(), 1);
         roster.remove(id(1));
-        assert!(roster.admit(id(2)).is_ok());
+        assert!(roster.admit(id(2), None).is_ok());
+    }
+
+    #[test]
+    fn one_principal_takes_no_more_than_its_share_and_gets_it_back() {
+        let (ann, bob) = (Principal::from("ann"), Principal::from("bob"));
+        let mut roster = of(9, 2);
+        assert!(roster.admit(id(1), Some(&ann)).is_ok());
+        assert!(roster.admit(id(2), Some(&ann)).is_ok());
+        assert_eq!(roster.admit(id(3), Some(&ann)).unwrap_err().status(), 503);
+        assert!(roster.admit(id(4), Some(&bob)).is_ok(), "the others are not held back");
+        (5..9).for_each(|n| assert!(roster.admit(id(n), None).is_ok(), "nobody's share is that of all"));
+        roster.remove(id(1));
+        roster.remove(id(1));
+        assert!(roster.admit(id(3), Some(&ann)).is_ok());
+        assert!(roster.admit(id(1), Some(&ann)).is_err(), "and it was given back once");
+        (1..9).for_each(|n| roster.remove(id(n)));
+        assert!(roster.is_empty() && roster.by.is_empty(), "nobody leaves a trace");
     }
 
     #[test]
     fn arming_moves_a_deadline_to_earlier_times_only_until_it_fell_due() {
-        let mut roster = Roster::new(9);
-        roster.admit(id(1)).unwrap();
-        roster.admit(id(2)).unwrap();
+        let mut roster = of(9, 9);
+        roster.admit(id(1), None).unwrap();
+        roster.admit(id(2), None).unwrap();
         assert!(roster.arm(id(1), Time(50)));
         assert!(!roster.arm(id(1), Time(90)));
         assert!(roster.arm(id(2), Time(20)));

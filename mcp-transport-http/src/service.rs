@@ -320,7 +320,7 @@ pub(crate) fn post(
             }
             None => Answered::Now(whole(route::unknown_session(Some(&message)))),
         },
-        route::Route::Open => match open(shared) {
+        route::Route::Open => match open(shared, caller) {
             Ok(cell) => {
                 let input = Input::Message { message, head: Some(&head), from: caller, view: &view };
                 Answered::by(cell.ask(shared, input, Some(&context), cx), cx)
@@ -331,9 +331,9 @@ pub(crate) fn post(
 }
 
 /// A new session, in the table: it takes itself out again if its handshake is refused.
-fn open(shared: &Arc<Shared>) -> Result<Arc<Cell>, Fault> {
+fn open(shared: &Arc<Shared>, caller: &Caller) -> Result<Arc<Cell>, Fault> {
     let id = new_id()?;
-    shared.sessions.admit(id, shared)?;
+    shared.sessions.admit(id, caller, shared)?;
     let machine = Session::new(shared.machine_id(), Arc::clone(shared.endpoint()), id, shared.now());
     let machine = if shared.log.is_some() { machine.resumable() } else { machine };
     let cell = Cell::new(id, machine, shared);

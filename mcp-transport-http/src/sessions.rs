@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
-use mcp_core::{Fault, Roster, SessionId, Time};
+use mcp_core::policy::Limits;
+use mcp_core::{Caller, Fault, Roster, SessionId, Time};
 
 use crate::bell::Bell;
 use crate::session::Cell;
@@ -35,10 +36,10 @@ struct Watch {
 }
 
 impl Sessions {
-    pub(crate) fn new(cap: usize) -> Self {
+    pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             shards: std::array::from_fn(|_| Mutex::default()),
-            watch: Mutex::new(Watch { roster: Roster::new(cap), running: false }),
+            watch: Mutex::new(Watch { roster: Roster::new(limits), running: false }),
             alarm: Arc::default(),
         }
     }
@@ -48,10 +49,10 @@ impl Sessions {
     /// # Errors
     ///
     /// At the cap.
-    pub(crate) fn admit(&self, id: SessionId, shared: &Arc<Shared>) -> Result<(), Fault> {
+    pub(crate) fn admit(&self, id: SessionId, from: &Caller, shared: &Arc<Shared>) -> Result<(), Fault> {
         let starts = {
             let mut watch = lock(&self.watch);
-            watch.roster.admit(id)?;
+            watch.roster.admit(id, from.principal.as_ref())?;
             !std::mem::replace(&mut watch.running, true)
         };
         if starts {

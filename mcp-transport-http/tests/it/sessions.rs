@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mcp_core::Caller;
 use mcp_core::policy::Policy;
 use mcp_transport_http::McpService;
 use serde_json::json;
@@ -258,6 +259,23 @@ async fn at_the_cap_a_new_session_gets_503_and_those_that_live_go_on() {
     assert_eq!(got.json()["id"], 0);
     assert_eq!(send(&service, legacy(Some(&session), &ping(1))).await.status, 200);
     assert_eq!(send(&service, bare("DELETE", &session)).await.status, 204);
+    open(&service).await;
+}
+
+#[tokio::test]
+async fn one_principal_opens_so_many_sessions_and_holds_nobody_else_back() {
+    let mut policy = Policy::default();
+    policy.limits.sessions_each = 1;
+    let service = build(McpService::builder(Tools::with_policy(policy)));
+    let opened_by = |name: &str| {
+        let mut request = legacy(None, &initialize("2025-11-25"));
+        request.extensions_mut().insert(Caller { principal: Some(name.into()), ..Caller::anonymous() });
+        request
+    };
+    assert_eq!(send(&service, opened_by("ann")).await.status, 200);
+    let got = send(&service, opened_by("ann")).await;
+    assert_eq!((got.status, got.error_code(), got.header("retry-after")), (503, -32603, Some("1")));
+    assert_eq!(send(&service, opened_by("bob")).await.status, 200);
     open(&service).await;
 }
 
