@@ -271,7 +271,7 @@ impl Client {
     /// Counts whole milliseconds. Calls go on as far as they go without waiting.
     ///
     /// It moves no other clock: what a tool sleeps on is its runtime's. Where that stands still, as under
-    /// `#[tokio::test(start_paused = true)]`, `tokio::time::advance` moves it.
+    /// `#[tokio::test(start_paused = true)]` (which needs tokio's feature `test-util`), `tokio::time::advance` moves it.
     pub async fn advance(&mut self, span: Duration) {
         let span = Span::millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
         let Self { driver, inbox, .. } = self;
