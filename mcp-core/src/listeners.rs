@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use crate::fault::Fault;
 use crate::peer::Principal;
 use crate::policy::Limits;
+use crate::wire::Message;
 
 /// The room that one listening client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,17 @@ pub struct Claim {
     pub principal: Option<Principal>,
     /// The most bytes that the subscription can hold, unsent messages of a reader that stalls among them.
     pub bytes: usize,
+}
+
+impl Claim {
+    /// The room that a byte stream needs before its [`Pipe`](crate::Pipe) is handed this message; `None` for most. For drivers of
+    /// many byte streams: each pipe bounds its own listeners by [`Limits::listen_bytes`], and one claim of that stands for all of
+    /// them, for as long as the stream lasts.
+    #[must_use]
+    pub fn of_byte_stream(message: &Message, principal: Option<&Principal>, limits: &Limits) -> Option<Self> {
+        (message.method() == "subscriptions/listen")
+            .then(|| Self { principal: principal.cloned(), bytes: limits.listen_bytes })
+    }
 }
 
 /// Counts those who listen at one endpoint, and refuses more than [`Limits`] allow. For drivers, which keep it behind a lock;

@@ -198,10 +198,7 @@ pub(crate) fn post(
     match conversation.take(shared, input, &context) {
         Taken::Yes => respond(&Reply::ACCEPTED, Body::empty()),
         Taken::Full => refuse(&Fault::internal("The stream is full: read it, then send this again").with_status(503)),
-        Taken::Crowded => {
-            let message = "Too many clients listen here: end a subscription of yours, or try again later";
-            refuse(&Fault::internal(message).with_status(503))
-        }
+        Taken::Refused(fault) => refuse(&fault),
         Taken::Ended => refuse(&unknown()),
     }
 }

@@ -9,8 +9,8 @@ use std::task::{Context, Waker};
 
 use mcp_core::drive::Uplink;
 use mcp_core::{
-    Call, CallId, Caller, Claim, Close, Gate, Input, Machine, Note, Output, Pipe, Pull, SessionId, StreamId, Ticket,
-    Time, wire,
+    Call, CallId, Caller, Claim, Close, Fault, Gate, Input, Machine, Note, Output, Pipe, Pull, SessionId, StreamId,
+    Ticket, Time, wire,
 };
 
 use crate::head::RequestHead;
@@ -69,13 +69,13 @@ pub(super) struct Work {
 }
 
 /// What became of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     Yes,
     /// Its client does not read what it is sent.
     Full,
     /// It wants to listen, and too many do.
-    Crowded,
+    Refused(Fault),
     Ended,
 }
 
@@ -105,7 +105,12 @@ impl Conversation {
     /// Hands on what the client has sent, if there is room for what comes of it.
     pub(super) fn take(&self, shared: &Arc<Shared>, input: Input<'_>, context: &Arc<RequestHead>) -> Taken {
         let now = shared.now();
-        let listens = matches!(&input, Input::Message { message, .. } if message.method() == "subscriptions/listen");
+        let claim = match &input {
+            Input::Message { message, .. } => {
+                Claim::of_byte_stream(message, self.owner.principal.as_ref(), shared.endpoint().limits())
+            }
+            _ => None,
+        };
         let woken = {
             let mut state = lock(&self.state);
             if state.closed {
@@ -114,13 +119,11 @@ impl Conversation {
             if state.is_full() {
                 return Taken::Full;
             }
-            if listens && state.seat.is_none() {
-                // As much as its machine lets it have, for as long as it lasts.
-                let bytes = shared.endpoint().limits().listen_bytes;
-                let Ok(seat) = Seat::reserve(shared, Claim { principal: self.owner.principal.clone(), bytes }) else {
-                    return Taken::Crowded;
-                };
-                state.seat = Some(seat);
+            if let Some(claim) = claim.filter(|_| state.seat.is_none()) {
+                match Seat::reserve(shared, claim) {
+                    Ok(seat) => state.seat = Some(seat),
+                    Err(fault) => return Taken::Refused(fault),
+                }
             }
             state.opening = None;
             state.handle(now, input, Some(context))
