@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 mod about;
+mod generations;
 mod list;
 mod meta;
 mod prompt;
@@ -17,6 +18,7 @@ mod shelf;
 mod tool;
 mod view;
 
+pub use generations::Generations;
 use meta::check_meta;
 pub(crate) use meta::extension_id;
 pub use meta::meta_key;
@@ -38,6 +40,7 @@ pub struct Catalog {
     templates: Shelf<Template>,
     prompts: Shelf<Prompt>,
     generation: u64,
+    generations: Generations,
 }
 
 impl Catalog {
@@ -51,6 +54,12 @@ impl Catalog {
     #[must_use]
     pub const fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// The same for each list, as clients hear of their changes one by one.
+    #[must_use]
+    pub const fn generations(&self) -> Generations {
+        self.generations
     }
 
     /// The tools, in the order of registration.
@@ -141,7 +150,13 @@ impl Builder {
         }
         let generation = tools.digest_on(digest(b""));
         let generation = prompts.digest_on(templates.digest_on(resources.digest_on(generation)));
-        Ok(Arc::new(Catalog { tools, resources, templates, prompts, generation }))
+        let resource_lists = templates.digest_on(resources.digest_on(digest(b"")));
+        let generations = Generations::new(
+            folded(tools.digest_on(digest(b""))),
+            folded(prompts.digest_on(digest(b""))),
+            folded(resource_lists),
+        );
+        Ok(Arc::new(Catalog { tools, resources, templates, prompts, generation, generations }))
     }
 }
 
@@ -174,6 +189,11 @@ impl core::error::Error for Defect {}
 /// outside can make names collide.
 fn digest(bytes: &[u8]) -> u64 {
     digest_on(0xcbf2_9ce4_8422_2325, bytes)
+}
+
+/// Half of it, with all of its bits.
+const fn folded(digest: u64) -> u32 {
+    (digest ^ digest >> 32) as u32
 }
 
 fn digest_on(state: u64, bytes: &[u8]) -> u64 {

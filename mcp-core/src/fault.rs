@@ -109,6 +109,13 @@ impl Fault {
         Self::internal("The server is shutting down")
     }
 
+    /// -32603, with `data.reason` "interrupted": the server that ran the call has gone, and nobody knows how far it came.
+    #[must_use]
+    pub fn interrupted() -> Self {
+        Self::internal("The call was interrupted: the server that ran it has gone, so it may have been done in part")
+            .with_data(r#"{"reason":"interrupted"}"#)
+    }
+
     /// -32601, naming the method.
     #[must_use]
     pub fn method_not_found(method: &str) -> Self {

@@ -10,6 +10,8 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use bytes::Bytes;
+
 use crate::answer::{Answer, ToolAnswer};
 use crate::calls::{Admission, Slot};
 use crate::endpoint::Endpoint;
@@ -46,6 +48,8 @@ pub(crate) struct Ready {
     pub(crate) untold: Lists,
     /// The resources that it follows (RES-7).
     pub(crate) subscriptions: Subscriptions,
+    /// What the server's own code keeps of it.
+    pub(crate) assigns: Bytes,
 }
 
 /// Until the client sets one, logs from this level on are sent: the server's choice (LOG-2).
@@ -59,6 +63,7 @@ impl Ready {
             initialized: false,
             untold: Lists::default(),
             subscriptions: Subscriptions::default(),
+            assigns: Bytes::new(),
         }
     }
 }

@@ -55,7 +55,7 @@ pub(crate) mod sealed {
 }
 
 /// The name of a machine, given by its driver when it makes the machine. It must differ between machines of one driver
-/// whose tickets could meet; a snapshot keeps it.
+/// whose tickets could meet. A session that wakes gets a new one, or keeps its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MachineId(pub u64);
 

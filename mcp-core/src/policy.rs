@@ -59,6 +59,9 @@ pub struct Limits {
     pub questions: usize,
     /// Bytes of state and answers that a call may carry from run to run. 64 KiB: it travels through the client.
     pub state: usize,
+    /// Bytes of what the server's own code keeps of a session ([`Session::assigns`](crate::Session::assigns)). 16 KiB: who it is
+    /// and what it chose, not what it loaded.
+    pub assigns: usize,
     /// Times that one request may ask the client. 32: stops a handler that asks for ever.
     pub rounds: u32,
     /// Items on one page of a list. 1,000: all of them for nearly every server, and under 1 MB.
@@ -104,6 +107,7 @@ impl Default for Limits {
             subscription_bytes: 32 << 10,
             questions: 16,
             state: 64 << 10,
+            assigns: 16 << 10,
             rounds: 32,
             page: 1000,
             running: 1024,

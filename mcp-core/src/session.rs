@@ -26,6 +26,7 @@ use crate::timers::Timer;
 use crate::wire::{Id, Message, Shape, Unread};
 use crate::{Peer, View};
 
+mod checkpoint;
 mod snapshot;
 
 /// One legacy session over HTTP.
@@ -101,6 +102,19 @@ impl Session {
     #[must_use]
     pub fn peer(&self) -> Option<&Arc<Peer>> {
         self.desk.phase.ready().map(|ready| &ready.peer)
+    }
+
+    /// What the server's own code keeps of it: opaque bytes, at most [`Limits::assigns`](crate::policy::Limits::assigns) of them.
+    #[must_use]
+    pub fn assigns(&self) -> &[u8] {
+        self.desk.phase.ready().map_or(&[], |ready| &ready.assigns)
+    }
+
+    /// The last event of each stream whose events carry ids, with the number 0 where there was none yet. After
+    /// [`Session::take_over`], and before its outputs are taken: what a log has beyond them was never sent.
+    #[must_use]
+    pub fn last_events(&self) -> Vec<EventId> {
+        self.desk.streams.last_events()
     }
 
     fn message(&mut self, message: Message, sender: Sender<'_>) {

@@ -2,8 +2,12 @@
 //!
 //! [`Session::sleep`](crate::Session::sleep) writes a [`Snapshot`], [`Session::wake`](crate::Session::wake) reads it. The session
 //! that wakes sends, byte for byte, what one that never slept would have sent. What a snapshot does not hold: the endpoint,
-//! which the waking side has; the catalogue, whose changes meanwhile are told with [`Input::Changed`](crate::Input::Changed);
-//! bytes that were not sent, as a session with such does not sleep.
+//! which the waking side has; the catalogue, of which [`Generations`](crate::Generations) alone are kept, so that what changed
+//! meanwhile is told; bytes that were not sent, as a session with such does not sleep; the readers of its streams, which the
+//! driver keeps, and breaks their silences by [`KeepAlives`].
+//!
+//! [`Session::checkpoint`](crate::Session::checkpoint) writes the same also while calls run, for another node to
+//! [take over](crate::Session::take_over) from if this one dies.
 //!
 //! ```text
 //!   version  length of the body  body                                                       FNV-1a of all before
@@ -19,15 +23,42 @@ use core::fmt;
 
 use bytes::Bytes;
 
+use crate::keep_alives::KeepAlives;
 use crate::machine::Level;
-use crate::peer::Revision;
+use crate::peer::{Caller, Principal, Revision};
+use crate::roster::SessionId;
 use crate::time::Time;
+use crate::timers::Timer;
 
 /// A session that sleeps: compact, versioned and self-contained bytes, for memory or any store.
 ///
 /// It holds what the client sent and who it is, and its session id, which is a secret: keep it as safe as those.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Snapshot(Bytes);
+
+/// What is left of a session that has gone to sleep.
+#[derive(Clone, Debug)]
+pub struct Asleep {
+    /// All of it that has to be kept.
+    pub snapshot: Snapshot,
+    /// When it must wake by itself at the latest, to be handed [`Input::Tick`](crate::Input::Tick), and why; comments aside.
+    /// [`Timer::Idle`] means that it need not wake: it ends, and so do the streams that somebody reads.
+    pub wake_at: Option<(Time, Timer)>,
+    /// The open event streams, whose silence is to be broken without waking it. Empty for most.
+    pub keep_alives: KeepAlives,
+    /// The resources that it follows. Empty for most.
+    pub follows: Vec<Box<str>>,
+}
+
+/// What another node needs to go on with a session if this one dies.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// To be stored, and handed to [`Session::take_over`](crate::Session::take_over).
+    pub snapshot: Snapshot,
+    /// Differs whenever something differs that a client can have been told of or that must not be lost: with an equal one there
+    /// is no need to store the snapshot again. Times, and counts of what nobody has seen, are not in it.
+    pub digest: u64,
+}
 
 /// Why a snapshot does not wake. Whatever the reason, its session is lost: answer its client with 404, so that it opens a new
 /// one.
@@ -42,6 +73,9 @@ pub enum SnapshotError {
     Version(u8),
     /// Its session was opened in a revision that this endpoint does not serve.
     Unserved(Revision),
+    /// It is a [checkpoint](crate::Session::checkpoint) of a session that lived on: to be
+    /// [taken over](crate::Session::take_over), not woken.
+    Lived,
 }
 
 impl Snapshot {
@@ -63,6 +97,24 @@ impl Snapshot {
         self.0
     }
 
+    /// Whose it is. Cheap: nothing but its beginning is read, and the checksum is not. `None` if that is not a snapshot's.
+    #[must_use]
+    pub fn session(&self) -> Option<SessionId> {
+        self.head().map(|(session, _)| session)
+    }
+
+    /// Whether the caller is who opened the session: for anyone else it does not exist (HTTP-21). As cheap.
+    #[must_use]
+    pub fn belongs_to(&self, caller: &Caller) -> bool {
+        self.head().is_some_and(|(_, principal)| principal == caller.principal.as_ref().map(Principal::as_str))
+    }
+
+    fn head(&self) -> Option<(SessionId, Option<&str>)> {
+        let mut from = Reader(self.0.strip_prefix(&[VERSION])?);
+        from.number()?;
+        Some((SessionId::new(from.array()?), from.option(Reader::str)?))
+    }
+
     pub(crate) fn seal(body: Writer) -> Self {
         let Writer(body) = body;
         let mut out = Writer(Vec::with_capacity(body.len() + HEAD + CHECKSUM));
@@ -78,8 +130,9 @@ impl Snapshot {
         match self.0.first() {
             None => return Err(SnapshotError::Truncated),
             Some(&VERSION) => {}
-            Some(&version @ (1..)) => return Err(SnapshotError::Version(version)),
-            Some(0) => return Err(SnapshotError::Damaged),
+            Some(&version @ (VERSION..)) => return Err(SnapshotError::Version(version)),
+            // No release ever wrote an older one.
+            Some(_) => return Err(SnapshotError::Damaged),
         }
         let mut from = Reader(&self.0[1..]);
         let Some(length) = from.number() else {
@@ -124,6 +177,9 @@ impl fmt::Display for SnapshotError {
                 f,
                 "the session speaks {revision}, which this server does not serve: serve it again, or drop the snapshot"
             ),
+            Self::Lived => {
+                f.write_str("the snapshot was taken while its session lived: take it over in place of waking it")
+            }
         }
     }
 }
@@ -289,7 +345,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 }
 
 /// The version of the format: raised with each change to what is written, so that no release misreads another's.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Bytes of the longest head: version, and a length of 64 bits.
 const HEAD: usize = 1 + 10;
 const CHECKSUM: usize = 8;

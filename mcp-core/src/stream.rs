@@ -114,6 +114,16 @@ impl Stream {
         self.numbers.is_some_and(|last| (1..=last.number).contains(&event.number))
     }
 
+    /// The last event that was sent on it, where they carry ids; its number is 0 before the first.
+    pub(crate) const fn last_event(&self) -> Option<EventId> {
+        self.numbers
+    }
+
+    /// Whether somebody reads events from it, and will read more.
+    pub(crate) fn is_read(&self) -> bool {
+        self.phase == Phase::Open(Framing::Events) && !self.is_settled()
+    }
+
     /// The reader has gone. Returns whether it can come back, since it has an event to come back after; if not, nothing has
     /// happened.
     pub(crate) fn leave(&mut self) -> bool {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::machine::StreamId;
+use crate::machine::{EventId, StreamId};
 use crate::snapshot::{Reader, Writer};
 use crate::stream::Stream;
 
@@ -54,6 +54,16 @@ impl Streams {
 
     pub(crate) fn ids(&self) -> Vec<StreamId> {
         self.streams.iter().map(|(id, _)| *id).collect()
+    }
+
+    /// The last event of each whose events carry ids.
+    pub(crate) fn last_events(&self) -> Vec<EventId> {
+        self.streams.iter().filter_map(|(_, stream)| stream.last_event()).collect()
+    }
+
+    /// Those that somebody reads, and that need nothing but comments.
+    pub(crate) fn read(&self) -> impl Iterator<Item = StreamId> {
+        self.streams.iter().filter(|(_, stream)| stream.is_read()).map(|(id, _)| *id)
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -63,6 +63,11 @@ impl Subscriptions {
         self.0.as_ref().filter(|followed| followed.uris.contains_key(uri)).map(|followed| &followed.caller)
     }
 
+    /// All of them.
+    pub(crate) fn uris(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().flat_map(|followed| followed.uris.keys()).map(|uri| &**uri)
+    }
+
     /// Its contents have changed.
     pub(crate) fn updated(&mut self, uri: &str) {
         if let Some(untold) = self.0.as_mut().and_then(|followed| followed.uris.get_mut(uri)) {

@@ -7,8 +7,9 @@ use mcp_core::answer::{Answer, ToolAnswer};
 use mcp_core::policy::{Policy, Timing};
 use mcp_core::question::{Question, Response};
 use mcp_core::{
-    CallId, Caller, Change, Close, Endpoint, Event, Input, Kind, Level, Machine, MachineId, Note, Outcome, Revision,
-    Scopes, Session, SessionId, Snapshot, SnapshotError, Span, StreamId, Time, Timer, wire,
+    Asleep, CallId, Caller, Change, Close, Endpoint, Event, Generations, Input, KeepAlives, Kind, Level, Machine,
+    MachineId, Note, Outcome, Revision, Scopes, Session, SessionId, Snapshot, SnapshotError, Span, StreamId, Time,
+    Timer, wire,
 };
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
@@ -18,6 +19,9 @@ use testkit::{Script, fixture};
 
 #[path = "snapshot/twin.rs"]
 mod twin;
+
+/// The lists as they are all the while.
+const LISTED: Generations = Generations::new(1, 2, 3);
 
 const ID: SessionId = SessionId::new([7; 16]);
 
@@ -69,18 +73,28 @@ fn log(data: u32) -> Note {
 
 /// Puts the session to sleep and leaves another in its place.
 fn sleep(client: &mut Client) -> Snapshot {
+    fall_asleep(client).snapshot
+}
+
+fn fall_asleep(client: &mut Client) -> Asleep {
     let other = Session::new(MachineId(9), fixture::endpoint(), ID, client.now);
     assert!(client.machine.can_sleep());
-    std::mem::replace(&mut client.machine, other).sleep().expect("a quiet session sleeps")
+    std::mem::replace(&mut client.machine, other).sleep(LISTED).expect("a quiet session sleeps")
 }
 
 fn wake(snapshot: &Snapshot) -> Result<Session, SnapshotError> {
-    Session::wake(snapshot, fixture::endpoint(), Time(0))
+    wake_under(snapshot, fixture::endpoint(), Time(0))
+}
+
+fn wake_under(snapshot: &Snapshot, endpoint: Arc<Endpoint>, now: Time) -> Result<Session, SnapshotError> {
+    Session::wake(MachineId(1), snapshot, KeepAlives::default(), endpoint, LISTED, now)
 }
 
 /// Everything that the session holds, line by line, in no order.
 fn fields(session: &Session) -> Vec<String> {
-    let mut lines: Vec<String> = format!("{session:#?}").lines().map(ToOwned::to_owned).collect();
+    // Who sleeps is drowsy: it is the one thing that changes.
+    let lines = format!("{session:#?}").replace("drowsy: false", "drowsy: true");
+    let mut lines: Vec<String> = lines.lines().map(ToOwned::to_owned).collect();
     lines.sort_unstable();
     lines
 }
@@ -210,16 +224,19 @@ fn what_wakes_holds_all_that_fell_asleep() {
     for (name, make) in cases {
         let mut client = make();
         let (fell, deadline, caller) = (fields(&client.machine), client.deadline(), client.caller.clone());
-        let snapshot = sleep(&mut client);
+        let asleep = fall_asleep(&mut client);
+        let snapshot = asleep.snapshot;
         let stored = Snapshot::from_bytes(Bytes::copy_from_slice(snapshot.as_bytes()));
         let endpoint = fixture::builder().policy(policy_of(name)).build().unwrap();
-        let woken = Session::wake(&stored, endpoint, client.now).unwrap();
+        let woken = Session::wake(MachineId(1), &stored, asleep.keep_alives, endpoint, LISTED, client.now).unwrap();
         let woke = fields(&woken);
         let lost: Vec<_> = fell.iter().filter(|line| !woke.contains(line)).collect();
         assert!(fell == woke, "{name}: lost {lost:#?}");
-        assert_eq!(woken.deadline(), deadline, "{name}");
+        if !matches!(deadline, Some((_, Timer::Hibernate))) {
+            assert_eq!(woken.deadline(), deadline, "{name}");
+        }
         assert!(woken.belongs_to(&caller), "{name}");
-        assert_eq!(woken.sleep().unwrap(), snapshot, "{name}: sleeping at once changes nothing");
+        assert_eq!(woken.sleep(LISTED).unwrap().snapshot, snapshot, "{name}: sleeping at once changes nothing");
     }
 }
 
@@ -240,6 +257,7 @@ fn a_reference_sleeper_is_small() {
     let mut client = client(Policy::default());
     let mut hello = fixture::initialize("2025-11-25", &json!({"roots": {}, "sampling": {}, "elicitation": {}}));
     hello["params"]["clientInfo"] = json!({"name": "a-client-with-a-name-of-35-byte-len", "version": "1.2.3"});
+    client.caller = Caller::new("ann-3141", Scopes::default());
     client.send(&hello);
     client.send(&fixture::initialized());
     // A busy life leaves counters, and nothing else.
@@ -251,15 +269,19 @@ fn a_reference_sleeper_is_small() {
     client.advance(Span::secs(60));
     let snapshot = sleep(&mut client);
     let length = snapshot.as_bytes().len();
-    assert!(length <= 100, "{length} bytes");
+    assert!(length <= 136, "{length} bytes");
     assert_eq!(format!("{snapshot:?}"), format!("Snapshot({length} bytes)"), "it shows no secret");
+    assert_eq!((snapshot.session(), snapshot.belongs_to(&client.caller)), (Some(ID), true));
+    assert!(
+        !snapshot.belongs_to(&Caller::anonymous()) && !snapshot.belongs_to(&Caller::new("ann-3142", Scopes::default()))
+    );
 }
 
 #[test]
 fn a_question_answered_after_a_sleep_elsewhere_goes_on_with_its_request_shim_5() {
     let mut client = full();
     let snapshot = sleep(&mut client);
-    client.machine = Session::wake(&snapshot, fixture::endpoint(), client.now).unwrap();
+    client.machine = wake_under(&snapshot, fixture::endpoint(), client.now).unwrap();
     client.send(&reply(3));
     client.send(&reply(4));
     let (ticket, call) = client.calls.pop_front().expect("the request runs again");
@@ -291,7 +313,7 @@ fn resources_and_prompts_that_ask_go_on_after_a_sleep_with_all_that_they_were_ca
     client.done(ask(&["one"]));
     client.done(ask(&["two"]));
     let snapshot = sleep(&mut client);
-    client.machine = Session::wake(&snapshot, fixture::endpoint(), client.now).unwrap();
+    client.machine = wake_under(&snapshot, fixture::endpoint(), client.now).unwrap();
     client.sent(read);
     client.sent(got);
     client.send(&reply(1));
@@ -316,7 +338,7 @@ fn who_has_something_to_do_does_not_sleep_and_is_given_back() {
     running.send(&echo(1, &Value::Null));
     let before = fields(&running.machine);
     let other = Session::new(MachineId(9), fixture::endpoint(), ID, running.now);
-    let given_back = std::mem::replace(&mut running.machine, other).sleep().unwrap_err();
+    let given_back = std::mem::replace(&mut running.machine, other).sleep(LISTED).unwrap_err();
     assert_eq!(fields(&given_back), before, "a handler runs");
 
     let mut unsent = open(Revision::V2025_11_25, &json!({}));
@@ -336,7 +358,7 @@ fn who_has_something_to_do_does_not_sleep_and_is_given_back() {
 
     let endpoint = fixture::builder().sessions(false).build().unwrap();
     let none = Session::sessionless(MachineId(1), endpoint, Revision::V2025_06_18, Time(0));
-    assert!(none.sleep().is_err(), "it lives for one POST");
+    assert!(none.sleep(LISTED).is_err(), "it lives for one POST");
 }
 
 #[test]
@@ -349,7 +371,7 @@ fn a_sleep_ends_neither_deadlines_nor_late_tickets() {
     client.send(&echo(2, &Value::Null));
     client.done(ask(&["one"]));
     let snapshot = sleep(&mut client);
-    client.machine = Session::wake(&snapshot, fixture::endpoint(), client.now).unwrap();
+    client.machine = wake_under(&snapshot, fixture::endpoint(), client.now).unwrap();
     let call = late.call();
     client.input(Input::Done { ticket: late, outcome: ask(&[]) });
     assert!(client.events.contains(&Event::Late(call)));
@@ -360,7 +382,7 @@ fn a_sleep_ends_neither_deadlines_nor_late_tickets() {
 
     let snapshot = sleep(&mut client);
     let much_later = client.now.after(Span::secs(7200));
-    client.machine = Session::wake(&snapshot, fixture::endpoint(), much_later).unwrap();
+    client.machine = wake_under(&snapshot, fixture::endpoint(), much_later).unwrap();
     client.now = much_later;
     client.input(Input::Tick);
     assert!(client.closed && client.events.contains(&Event::Expired), "sleeping does not keep a session alive");
@@ -372,7 +394,7 @@ fn a_clock_that_ran_back_over_a_sleep_does_no_harm() {
     for (woken, then) in [(Time(0), Time(1_000_000)), (later, later)] {
         let mut client = open(Revision::V2025_11_25, &json!({}));
         let snapshot = sleep(&mut client);
-        client.machine = Session::wake(&snapshot, fixture::endpoint(), woken).unwrap();
+        client.machine = wake_under(&snapshot, fixture::endpoint(), woken).unwrap();
         client.now = Time(1);
         client.send(&fixture::request(1, "ping", &json!({})));
         assert_eq!(client.deadline(), Some((then.after(Span::secs(60)), Timer::Hibernate)));
@@ -404,18 +426,20 @@ fn versions_and_revisions_of_others_are_told_apart() {
     let mut client = open(Revision::V2024_11_05, &json!({}));
     let snapshot = sleep(&mut client);
     let mut bytes = snapshot.as_bytes().to_vec();
-    assert_eq!(bytes[0], 1, "a change of the format needs a new version, and a test that the old one is refused");
-    for version in 2..=255 {
+    assert_eq!(bytes[0], 2, "a change of the format needs a new version, and a test that the old one is refused");
+    for version in 3..=255 {
         bytes[0] = version;
         let error = wake(&Bytes::from(bytes.clone()).into()).unwrap_err();
         assert_eq!(error, SnapshotError::Version(version));
         assert!(error.to_string().contains(&format!("format {version}")));
     }
-    bytes[0] = 0;
-    assert_eq!(wake(&Bytes::from(bytes).into()).unwrap_err(), SnapshotError::Damaged);
+    for never_released in [0, 1] {
+        bytes[0] = never_released;
+        assert_eq!(wake(&Bytes::from(bytes.clone()).into()).unwrap_err(), SnapshotError::Damaged);
+    }
 
     let newer = fixture::builder().revisions(&[Revision::V2025_11_25]).build().unwrap();
-    let error = Session::wake(&snapshot, newer, Time(0)).unwrap_err();
+    let error = wake_under(&snapshot, newer, Time(0)).unwrap_err();
     assert_eq!(error, SnapshotError::Unserved(Revision::V2024_11_05));
     assert!(error.to_string().contains("2024-11-05"));
     for error in [SnapshotError::Truncated, SnapshotError::Damaged] {
@@ -425,7 +449,7 @@ fn versions_and_revisions_of_others_are_told_apart() {
 
 /// A snapshot of that body with a right length and checksum, as only a forger makes it.
 fn forge(body: &[u8]) -> Snapshot {
-    let mut bytes = vec![1];
+    let mut bytes = vec![2];
     let mut length = body.len();
     while length >= 0x80 {
         bytes.push(u8::try_from(length & 0x7F).unwrap() | 0x80);
@@ -447,7 +471,7 @@ fn body(snapshot: &Snapshot) -> &[u8] {
 
 /// Wakes whatever it is, and lives its life to the end.
 fn live(snapshot: &Snapshot, endpoint: &Arc<Endpoint>) {
-    let Ok(mut session) = Session::wake(snapshot, Arc::clone(endpoint), Time(2_000_000)) else { return };
+    let Ok(mut session) = wake_under(snapshot, Arc::clone(endpoint), Time(2_000_000)) else { return };
     let (view, caller) = (fixture::view(), Caller::new("ann@example.com", Scopes::default()));
     let obey = |session: &mut Session| {
         while let Some(output) = session.poll_output() {

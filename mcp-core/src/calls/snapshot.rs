@@ -14,8 +14,8 @@ use crate::wire::Id;
 impl Calls {
     /// Where a slot lies decides which of several comes first, so the free ones between them are kept.
     pub(crate) fn save(&self, out: &mut Writer) {
-        let Self { machine, slots, live: _, next } = self;
-        out.number(machine.0);
+        // Whoever goes on has machines of its own.
+        let Self { machine: _, slots, live: _, next } = self;
         out.number(*next);
         let used = slots.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         out.length(used);
@@ -30,8 +30,12 @@ impl Calls {
     }
 
     /// Every request of a session is of its peer and of its principal.
-    pub(crate) fn load(from: &mut Reader<'_>, peer: &Arc<Peer>, principal: Option<&Principal>) -> Option<Self> {
-        let machine = MachineId(from.number()?);
+    pub(crate) fn load(
+        from: &mut Reader<'_>,
+        machine: MachineId,
+        peer: &Arc<Peer>,
+        principal: Option<&Principal>,
+    ) -> Option<Self> {
         let next = from.counter()?;
         let slots = from.list(1, |from| from.option(|from| Slot::load(from, peer, principal)))?;
         let known = slots.iter().flatten().all(|slot| slot.call.0 < next);
@@ -280,7 +284,7 @@ mod tests {
         let snapshot = crate::Snapshot::seal(out);
         let mut from = snapshot.open().unwrap();
         let slot = calls.iter().next().unwrap();
-        let loaded = Calls::load(&mut from, &slot.peer, slot.caller.principal.as_ref());
+        let loaded = Calls::load(&mut from, calls.machine, &slot.peer, slot.caller.principal.as_ref());
         loaded.filter(|_| from.is_done())
     }
 

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::Desk;
-use crate::catalog::View;
+use crate::catalog::{Generations, View};
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::legacy;
@@ -68,6 +68,15 @@ impl Desk {
             self.tell();
         }
         self.tell_listens(|listen| listen.changed(what));
+    }
+
+    /// Lists have changed while nobody was here to be told one by one.
+    pub(crate) fn changed_since(&mut self, before: Generations, listed: Generations) {
+        let changed = before.changed(listed);
+        if let legacy::Phase::Ready(ready) = &mut self.phase {
+            changed.iter().filter(|what| self.endpoint.tells_of(*what)).for_each(|what| ready.untold.add(what));
+            self.tell();
+        }
     }
 
     /// What a resource holds has changed: who follows it is told (RES-7, SUB-9).

@@ -7,7 +7,7 @@ use super::{Desk, Listens};
 use crate::calls::{Calls, Phase};
 use crate::endpoint::Endpoint;
 use crate::legacy::{self, Ready};
-use crate::machine::StreamId;
+use crate::machine::{MachineId, StreamId};
 use crate::outputs::Outputs;
 use crate::peer::Principal;
 use crate::policy::Clock;
@@ -52,12 +52,13 @@ impl Desk {
 
     pub(crate) fn load(
         from: &mut Reader<'_>,
+        machine: MachineId,
         endpoint: Arc<Endpoint>,
         clock: Clock,
         ready: Ready,
         principal: Option<&Principal>,
     ) -> Option<Self> {
-        let calls = Calls::load(from, &ready.peer, principal)?;
+        let calls = Calls::load(from, machine, &ready.peer, principal)?;
         let streams = Streams::load(from)?;
         let timers = Timers::load(from)?;
         let next_question = from.counter().filter(|next| *next > 0)?;

@@ -2,18 +2,23 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use super::{Session, SessionKind};
+use crate::catalog::Generations;
 use crate::desk::Desk;
 use crate::endpoint::Endpoint;
+use crate::keep_alives::KeepAlives;
 use crate::legacy::Ready;
 use crate::listen::Lists;
+use crate::machine::MachineId;
 use crate::peer::{Era, Peer, Principal};
 use crate::policy::Clock;
 use crate::roster::SessionId;
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+use crate::snapshot::{Asleep, Reader, Snapshot, SnapshotError, Writer};
 use crate::subscriptions::Subscriptions;
 use crate::time::{Span, Time};
+use crate::timers::Timer;
 
 impl Session {
     /// Whether [`Session::sleep`] would succeed. Cheap: it looks, and writes nothing.
@@ -22,72 +27,125 @@ impl Session {
         matches!(self.kind, SessionKind::Kept(_)) && self.desk.phase.ready().is_some() && self.desk.is_quiet()
     }
 
+    /// Whether it has slept, or [may](crate::Output::Hibernate), and its client and its calls have done nothing since: one that
+    /// was woken by a mere timer goes back to sleep at once.
+    #[must_use]
+    pub const fn is_drowsy(&self) -> bool {
+        self.drowsy
+    }
+
     /// Turns a quiet session into a snapshot. Questions to the client may be open, and so may streams that carry nothing now.
     ///
-    /// Look at its [`deadline`](crate::Machine::deadline) before: a sleeper must be woken for it, as for any other input.
+    /// `listed` is the state of the lists that it was last told of with [`Input::Changed`](crate::Input::Changed), or that it
+    /// opened under: what differs from it at its wake is told then.
     ///
     /// # Errors
     ///
     /// The session itself, unchanged: it is still opening, has closed or is [sessionless](Session::sessionless), a handler
     /// runs, an output was not taken, or bytes (or the end) of a stream were not pulled.
-    pub fn sleep(self) -> Result<Snapshot, Box<Self>> {
-        match (self.kind, self.desk.phase.ready()) {
-            (SessionKind::Kept(id), Some(ready)) if self.desk.is_quiet() => {
-                let mut out = Writer::default();
-                self.save(id, ready, &mut out);
-                Ok(Snapshot::seal(out))
-            }
-            _ => Err(Box::new(self)),
+    pub fn sleep(mut self, listed: Generations) -> Result<Asleep, Box<Self>> {
+        if !self.can_sleep() {
+            return Err(Box::new(self));
         }
+        // Nobody says any more that it may.
+        self.drowsy = true;
+        let keep_alives = self.take_keep_alives();
+        let (SessionKind::Kept(id), Some(ready)) = (self.kind, self.desk.phase.ready()) else {
+            return Err(Box::new(self));
+        };
+        let mut out = Writer::default();
+        self.save(id, ready, listed, &mut out);
+        let follows = ready.subscriptions.uris().map(Box::from).collect();
+        let wake_at = self.desk.timers.next().into_iter().chain(self.quiet()).min();
+        Ok(Asleep { snapshot: Snapshot::seal(out), wake_at, keep_alives, follows })
     }
 
     /// Wakes a session: from now on its bytes are those of one that never slept.
     ///
-    /// It has the [`MachineId`](crate::MachineId) that it had. A snapshot should wake once: two that wake are one session twice.
-    /// `endpoint` need not be the one that it slept under, but should serve what that one did.
+    /// `keep_alives` are those that it fell asleep with, or none where its readers have gone. `listed` is the state of the lists
+    /// now: of those that changed meanwhile, a client that was promised word gets it, at once if a stream listens. So
+    /// [`Input::Changed`](crate::Input::Changed) is not to be handed in for them again.
+    ///
+    /// A snapshot should wake once: two that wake are one session twice. `endpoint` need not be the one that it slept under, but
+    /// should serve what that one did.
     ///
     /// # Errors
     ///
     /// If the bytes are not those of a snapshot, or of one that nobody here can continue.
-    pub fn wake(snapshot: &Snapshot, endpoint: Arc<Endpoint>, now: Time) -> Result<Self, SnapshotError> {
+    pub fn wake(
+        machine: MachineId,
+        snapshot: &Snapshot,
+        keep_alives: KeepAlives,
+        endpoint: Arc<Endpoint>,
+        listed: Generations,
+        now: Time,
+    ) -> Result<Self, SnapshotError> {
         let mut from = snapshot.open()?;
-        let session = Self::load(&mut from, endpoint, now).filter(|_| from.is_done()).ok_or(SnapshotError::Damaged)?;
-        match session.peer().map(|peer| peer.revision) {
-            Some(revision) if !session.desk.endpoint.serves(revision) => Err(SnapshotError::Unserved(revision)),
-            _ => Ok(session),
+        let (mut session, slept) =
+            Self::load(&mut from, machine, endpoint).filter(|_| from.is_done()).ok_or(SnapshotError::Damaged)?;
+        session.is_served()?;
+        session.desk.clock.advance(keep_alives.now());
+        session.desk.clock.advance(now);
+        for (at, stream) in keep_alives.into_streams() {
+            let reads = session.desk.streams.read().any(|read| read == stream);
+            session.desk.timers.set(Timer::KeepAlive(stream), (reads && at < Time::MAX).then_some(at));
+        }
+        session.desk.changed_since(slept, listed);
+        Ok(session)
+    }
+
+    pub(super) fn is_served(&self) -> Result<(), SnapshotError> {
+        match self.peer().map(|peer| peer.revision) {
+            Some(revision) if !self.desk.endpoint.serves(revision) => Err(SnapshotError::Unserved(revision)),
+            _ => Ok(()),
         }
     }
 
-    fn save(&self, id: SessionId, ready: &Ready, out: &mut Writer) {
-        let Self { desk, kind: _, principal, active, drowsy, resumable } = self;
-        let Ready { peer, level, initialized, untold, subscriptions } = ready;
+    /// Takes the timers out that the driver sees to.
+    fn take_keep_alives(&mut self) -> KeepAlives {
+        let streams: Vec<_> = self.desk.streams.read().collect();
+        let timers = &mut self.desk.timers;
+        let streams = streams.into_iter().map(|stream| {
+            let timer = Timer::KeepAlive(stream);
+            let at = timers.at(timer).unwrap_or(Time::MAX);
+            timers.stop(timer);
+            (at, stream)
+        });
+        KeepAlives::new(self.desk.endpoint.timing().keep_alive, self.desk.clock.now(), streams.collect())
+    }
+
+    fn save(&self, id: SessionId, ready: &Ready, listed: Generations, out: &mut Writer) {
+        let Self { desk, kind: _, principal, active, drowsy: _, resumable } = self;
+        let Ready { peer, level, initialized, untold, subscriptions, assigns } = ready;
         out.raw(&id.bytes());
         out.option(principal.as_ref(), |out, principal| out.text(principal.as_str()));
         peer.save(out);
         out.byte(*level as u8);
         out.byte((*initialized).into());
-        out.byte((*drowsy).into());
         out.byte((*resumable).into());
         out.byte(untold.bits());
         subscriptions.save(out);
+        out.bytes(assigns);
+        listed.save(out);
         out.time(*active);
         out.number(desk.clock.now().since(*active).0);
         desk.save(out);
     }
 
-    fn load(from: &mut Reader<'_>, endpoint: Arc<Endpoint>, now: Time) -> Option<Self> {
+    fn load(from: &mut Reader<'_>, machine: MachineId, endpoint: Arc<Endpoint>) -> Option<(Self, Generations)> {
         let kind = SessionKind::Kept(SessionId::new(from.array()?));
         let principal = from.option(|from| from.str().map(Principal::from))?;
         let peer = Peer::load(from).filter(|peer| peer.revision.era() == Era::Legacy)?;
         let (level, initialized) = (from.level()?, from.flag()?);
-        let (drowsy, resumable) = (from.flag()?, from.flag()?);
+        let resumable = from.flag()?;
         let untold = Lists::from_bits(from.byte()?)?;
         let subscriptions = Subscriptions::load(from, principal.as_ref())?;
+        let assigns = from.bytes()?;
+        let listed = Generations::load(from)?;
         let active = from.time()?;
-        let mut clock = Clock::new(active.after(Span(from.number()?)));
-        clock.advance(now);
-        let ready = Ready { peer: Arc::new(peer), level, initialized, untold, subscriptions };
-        let desk = Desk::load(from, endpoint, clock, ready, principal.as_ref())?;
-        Some(Self { desk, kind, principal, active, drowsy, resumable })
+        let clock = Clock::new(active.after(Span(from.number()?)));
+        let ready = Ready { peer: Arc::new(peer), level, initialized, untold, subscriptions, assigns };
+        let desk = Desk::load(from, machine, endpoint, clock, ready, principal.as_ref())?;
+        Some((Self { desk, kind, principal, active, drowsy: true, resumable }, listed))
     }
 }

@@ -1,6 +1,6 @@
 //! Legacy clients: `list_changed` without being asked, `resources/subscribe` for the rest.
 
-use mcp_core::{Caller, Machine as _, Scopes, Session, SessionId};
+use mcp_core::{Asleep, Caller, Generations, Machine as _, Scopes, Session, SessionId};
 
 use super::*;
 
@@ -233,8 +233,11 @@ fn a_sleeper_keeps_what_it_follows_and_what_it_was_not_told_res_7() {
     }
     update(&mut script, "doc://b");
     let other = Session::new(MachineId(0), Arc::clone(&endpoint), SessionId::new([0; 16]), Time(0));
-    let snapshot = std::mem::replace(&mut script.machine, other).sleep().expect("it is quiet");
-    script.machine = Session::wake(&snapshot, endpoint, script.now).expect("it wakes");
+    let listed = Generations::default();
+    let Asleep { snapshot, keep_alives, .. } =
+        std::mem::replace(&mut script.machine, other).sleep(listed).expect("it is quiet");
+    let woken = Session::wake(MachineId(1), &snapshot, keep_alives, endpoint, listed, script.now);
+    script.machine = woken.expect("it wakes");
     assert_eq!(script.machine.subscriber("user://7"), Some(&script.caller), "scopes and all");
     let (stream, sent) = script.attach(&[("accept", "text/event-stream")]);
     assert_eq!(sent.messages, [updated("doc://b")]);

@@ -9,8 +9,8 @@ use mcp_core::policy::Policy;
 use mcp_core::question::Question;
 use mcp_core::wire::{self, Unread};
 use mcp_core::{
-    Caller, Change, Close, Endpoint, Fault, Head, Input, Level, Machine, MachineId, Note, Outcome, Output, Pull,
-    Revision, Scopes, Session, SessionId, Span, StreamId, Ticket, Time,
+    Asleep, Caller, Change, Close, Endpoint, Fault, Generations, Head, Input, Level, Machine, MachineId, Note, Outcome,
+    Output, Pull, Revision, Scopes, Session, SessionId, Span, StreamId, Ticket, Time,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -145,7 +145,8 @@ impl World {
         let mut policy = Policy::default();
         let Policy { limits, timing, .. } = &mut policy;
         (limits.calls, limits.listening, limits.logs, limits.unsent) = (4, 2, 2, 2000);
-        (timing.question, timing.idle, timing.hibernate_after) = (Span::secs(30), Span::secs(120), Some(Span::secs(5)));
+        // Who has slept does not say that it may.
+        (timing.question, timing.idle, timing.hibernate_after) = (Span::secs(30), Span::secs(120), None);
         timing.ping = self.ping.then_some(Span::secs(20));
         timing.call = self.call.then_some(Span::secs(40));
         timing.orphan = self.orphan.then_some(Span::secs(50));
@@ -260,11 +261,13 @@ impl Twin {
         }
         let other = Session::new(MachineId(0), Arc::clone(&self.endpoint), SessionId::new([0; 16]), now);
         let could = self.session.can_sleep();
-        self.session = match std::mem::replace(&mut self.session, other).sleep() {
-            Ok(snapshot) => {
+        self.session = match std::mem::replace(&mut self.session, other).sleep(Generations::default()) {
+            Ok(Asleep { snapshot, keep_alives, .. }) => {
                 assert!(could);
                 self.naps += 1;
-                Session::wake(&snapshot, Arc::clone(&self.endpoint), now).expect("what fell asleep wakes")
+                let (endpoint, listed) = (Arc::clone(&self.endpoint), Generations::default());
+                Session::wake(MachineId(3), &snapshot, keep_alives, endpoint, listed, now)
+                    .expect("what fell asleep wakes")
             }
             Err(session) => {
                 assert!(!could);
@@ -466,8 +469,10 @@ fn live(world: &World, steps: &[Step]) -> (u64, u64, u64) {
         waker.log.clear();
     }
     let counts = (sleeper.naps, sleeper.resumed, sleeper.returns);
-    match (sleeper.session.sleep(), waker.session.sleep()) {
-        (Ok(slept), Ok(never)) => assert_eq!(slept.as_bytes(), never.as_bytes(), "they are the same to the last byte"),
+    match (sleeper.session.sleep(Generations::default()), waker.session.sleep(Generations::default())) {
+        (Ok(slept), Ok(never)) => {
+            assert_eq!(slept.snapshot.as_bytes(), never.snapshot.as_bytes(), "they are the same to the last byte")
+        }
         (slept, never) => assert_eq!(slept.is_ok(), never.is_ok()),
     }
     counts
