@@ -46,9 +46,11 @@
 
 mod error;
 mod key;
+mod memory;
 
 pub use error::StoreError;
 pub use key::{NodeId, SessionKey};
+pub use memory::Memory;
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -256,6 +258,7 @@ pub trait Relay: Send + Sync + Debug + 'static {
     /// A future that is dropped has taken nothing. After an error nothing is lost either: call it again.
     fn receive(&self, node: NodeId) -> Storing<'_, Vec<Bytes>>;
 
-    /// The node is gone: nobody can send to it any more, and its inbox is dropped. Again: `Ok`.
+    /// The node is gone: nobody can send to it any more, and its inbox is dropped. Its `receive` must be dropped before, as it
+    /// would say again that the node is alive. Again: `Ok`.
     fn leave(&self, node: NodeId) -> Storing<'_, ()>;
 }
