@@ -16,6 +16,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use core::ops::Bound;
 
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -171,11 +172,25 @@ impl EventLog {
         self.events.get(&(session, next)).map(|logged| (next, logged.framed.clone()))
     }
 
+    /// Whether the stream has ended with that event, which it really has sent and which is not too long ago.
+    #[must_use]
+    pub fn ended_with(&self, session: SessionId, event: EventId) -> bool {
+        let track = self.streams.get(&(session, event.stream));
+        track.is_some_and(|track| track.ended.is_some() && track.last == event.number)
+    }
+
+    /// Makes the log agree with a session that another driver goes on with, from a state that may be older than the log. `last`
+    /// are its open streams, each with its last event (number 0 before the first): what is here after it was never sent and
+    /// is dropped, and a stream that ended since has not. `next` is the stream that the session opens next: it and later ones
+    /// are dropped. Other streams stay.
+    pub fn truncate(&mut self, session: SessionId, last: &[EventId], next: StreamId) {
+        self.drop_streams_from(session, next);
+        last.iter().for_each(|last| self.go_on_after(session, *last));
+    }
+
     /// Forgets a session that has ended.
     pub fn forget(&mut self, session: SessionId) {
-        let all = (session, StreamId(0))..=(session, StreamId(u64::MAX));
-        let streams: Vec<StreamId> = self.streams.range(all).map(|((_, stream), _)| *stream).collect();
-        streams.into_iter().for_each(|stream| self.drop_stream(session, stream));
+        self.drop_streams_from(session, StreamId(0));
     }
 
     /// Drops the streams that ended too long ago.
@@ -224,6 +239,28 @@ impl EventLog {
         }
     }
 
+    fn go_on_after(&mut self, session: SessionId, last: EventId) {
+        if last.number == 0 {
+            return self.drop_stream(session, last.stream);
+        }
+        let track = self.streams.entry((session, last.stream)).or_default();
+        if let Some(at) = track.ended.take() {
+            self.ended.remove(&(at, session, last.stream));
+        }
+        // Events that are missing were dropped, here or with all of their stream: nobody can resume before them.
+        let missing = track.last < last.number;
+        track.before = if missing { last.number } else { track.before.min(last.number) };
+        track.last = last.number;
+        let kept = if missing { 0 } else { last.number };
+        self.drop_events_after(session, EventId { number: kept, ..last });
+    }
+
+    fn drop_streams_from(&mut self, session: SessionId, first: StreamId) {
+        let all = (session, first)..=(session, StreamId(u64::MAX));
+        let streams: Vec<StreamId> = self.streams.range(all).map(|((_, stream), _)| *stream).collect();
+        streams.into_iter().for_each(|stream| self.drop_stream(session, stream));
+    }
+
     fn drop_stream(&mut self, session: SessionId, stream: StreamId) {
         self.drop_events(session, stream);
         if let Some(at) = self.streams.remove(&(session, stream)).and_then(|track| track.ended) {
@@ -232,8 +269,14 @@ impl EventLog {
     }
 
     fn drop_events(&mut self, session: SessionId, stream: StreamId) {
-        let [first, last] = [0, u64::MAX].map(|number| (session, EventId { stream, number }));
-        let events: Vec<EventId> = self.events.range(first..=last).map(|((_, id), _)| *id).collect();
+        // An event has a number from 1.
+        self.drop_events_after(session, EventId { stream, number: 0 });
+    }
+
+    fn drop_events_after(&mut self, session: SessionId, event: EventId) {
+        let last = EventId { number: u64::MAX, ..event };
+        let events = self.events.range((Bound::Excluded((session, event)), Bound::Included((session, last))));
+        let events: Vec<EventId> = events.map(|((_, id), _)| *id).collect();
         events.into_iter().for_each(|id| self.drop_event(session, id));
     }
 

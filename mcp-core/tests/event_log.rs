@@ -116,11 +116,56 @@ fn a_finished_stream_goes_when_its_time_has_passed_and_a_running_one_stays_http_
     assert_eq!((log.bytes(), log.deadline(), log.can_resume(session(1), event(2, 1))), (0, None, false));
 }
 
+#[test]
+fn a_session_that_another_driver_goes_on_with_finds_what_it_has_sent_and_nothing_else_http_29() {
+    let mut log = log(1 << 20, 1 << 20, Span::secs(60));
+    for stream in 1..=4 {
+        for number in 1..=4 {
+            log.append(session(1), framed(1, event(stream, number), 0).as_bytes());
+        }
+    }
+    log.append(session(2), framed(2, event(4, 1), 0).as_bytes());
+    log.end(session(1), StreamId(1), Time(1));
+    log.end(session(1), StreamId(2), Time(1));
+    assert!(log.ended_with(session(1), event(1, 4)) && !log.ended_with(session(1), event(1, 3)));
+    // Stream 1 had ended, 2 and 3 are open, of which the last two events were never sent, and 4 was never opened.
+    for _ in 0..2 {
+        log.truncate(session(1), &[event(2, 2), event(3, 2)], StreamId(4));
+        assert!(log.ended_with(session(1), event(1, 4)) && log.can_resume(session(1), event(1, 3)));
+        assert!(log.can_resume(session(1), event(2, 2)) && !log.can_resume(session(1), event(2, 3)));
+        assert!(log.after(session(1), event(3, 1)).is_some() && log.after(session(1), event(3, 2)).is_none());
+        assert!(!log.can_resume(session(1), event(4, 1)) && log.can_resume(session(2), event(4, 1)));
+    }
+    assert_eq!(log.deadline(), Some(Time(60_001)));
+    log.expire(Time(60_001));
+    log.append(session(1), b"id: 2-3\ndata: other\n\n");
+    assert_eq!(log.after(session(1), event(2, 2)).unwrap().1, "id: 2-3\ndata: other\n\n");
+    log.forget(session(1));
+    assert_eq!(log.bytes(), 0);
+}
+
+#[test]
+fn events_that_are_missing_where_a_session_goes_on_are_a_gap_that_nobody_jumps_over() {
+    let mut log = log(1 << 20, 1 << 20, Span::secs(60));
+    for number in 1..=3 {
+        log.append(session(1), framed(1, event(1, number), 0).as_bytes());
+    }
+    log.append(session(1), framed(1, event(3, 1), 0).as_bytes());
+    log.truncate(session(1), &[event(1, 5), event(2, 1), event(3, 0)], StreamId(9));
+    assert!(!log.can_resume(session(1), event(1, 2)) && log.can_resume(session(1), event(1, 5)));
+    assert!(log.can_resume(session(1), event(2, 1)), "of a stream that had ended before it was said, and was gone");
+    assert!(!log.can_resume(session(1), event(3, 1)));
+    assert_eq!(log.bytes(), 0);
+    log.append(session(1), framed(1, event(1, 6), 0).as_bytes());
+    assert!(log.after(session(1), event(1, 5)).is_some());
+}
+
 /// What is done to a log.
 #[derive(Clone, Debug)]
 enum Step {
     Append { session: u8, stream: u64, size: usize },
     End { session: u8, stream: u64 },
+    Truncate { session: u8, stream: u64, back: u64 },
     Forget(u8),
     Expire(u64),
 }
@@ -129,6 +174,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         20 => (0..3_u8, 0..3_u64, 0..300_usize).prop_map(|(session, stream, size)| Step::Append { session, stream, size }),
         2 => (0..3_u8, 0..3_u64).prop_map(|(session, stream)| Step::End { session, stream }),
+        2 => (0..3_u8, 0..3_u64, 0..4_u64).prop_map(|(session, stream, back)| Step::Truncate { session, stream, back }),
         1 => (0..3_u8).prop_map(Step::Forget),
         2 => (0..40_u64).prop_map(Step::Expire),
     ]
@@ -158,6 +204,14 @@ proptest! {
                 Step::End { session: of, stream } => {
                     if let Some(stream) = named.remove(&(of, stream)) {
                         log.end(session(of), StreamId(stream), now);
+                    }
+                }
+                Step::Truncate { session: of, stream, back } => {
+                    if let Some(stream) = named.get(&(of, stream)).copied() {
+                        let number = sent.entry((of, stream)).or_default();
+                        *number = number.saturating_sub(back);
+                        log.truncate(session(of), &[event(stream, *number)], StreamId(next + 1));
+                        prop_assert_eq!(log.can_resume(session(of), event(stream, *number)), *number > 0);
                     }
                 }
                 Step::Forget(of) => {

@@ -18,6 +18,7 @@
 //! * [`RequestHead`] is what the code of a call can learn of the request that started it.
 //! * The HTTP+SSE transport of 2024-11-05, deprecated, may be served beside it (feature `sse`, and `Builder::http_sse`).
 //! * [`Runtime`] is what it needs of an async runtime: to start a task and to sleep.
+//! * [`store`] is where sessions outlive their process, and what several nodes share.
 //! * `Server` listens on a TCP port, with limits in number, size and time (feature `tokio`, on by default).
 //!
 //! Without the feature `tokio` no runtime is linked; with the feature `hyper`, any pair of `hyper::rt`'s executor and
@@ -50,6 +51,7 @@ mod shared;
 mod solo;
 mod source;
 mod spawned;
+pub mod store;
 mod sync;
 mod upload;
 
