@@ -7,11 +7,12 @@ use alloc::vec::Vec;
 use hashbrown::HashMap;
 
 use crate::fault::Fault;
+use crate::keep_alives::KeepAlives;
 use crate::listeners::full;
 use crate::machine::StreamId;
 use crate::peer::{Caller, Principal};
 use crate::policy::{Limits, Policy};
-use crate::snapshot::{self, Asleep, KeepAlives, Snapshot};
+use crate::snapshot::{self, Asleep, Snapshot};
 use crate::time::Time;
 use crate::timers::Timer;
 
@@ -325,37 +326,34 @@ impl Roster {
         while let Some(row) = self.sleepers.due(now) {
             let record = *self.sleepers.get(row);
             let session = record.id;
-            let aside = self.asides.get_mut(&session);
-            if aside.as_ref().map_or(record.at, |aside| aside.at) > now {
-                let Some(aside) = aside else { continue };
-                let stream = aside.keep_alives.due(now);
-                // Never at once again, whatever the span is.
-                let next =
-                    aside.keep_alives.deadline().map_or(Time::MAX, |next| next.max(Time(now.0.saturating_add(1))));
-                let next = next.min(aside.at);
-                self.sleepers.rearm(row, next);
-                match stream {
-                    Some(stream) => return Some(Due::KeepAlive(session, stream)),
-                    None => continue,
+            let comment = self.asides.get(&session).and_then(|aside| aside.keep_alives.deadline());
+            let at = self.asides.get(&session).map_or(record.at, |aside| aside.at);
+            if comment.is_some_and(|comment| comment <= at) {
+                if let Some(stream) = self.comment(session, row, now) {
+                    return Some(Due::KeepAlive(session, stream));
                 }
-            }
-            if record.is(EXPIRES) {
+            } else if record.is(EXPIRES) {
                 self.take(row);
                 return Some(Due::Expired(session));
-            }
-            if self.live.len() < self.caps.live {
+            } else if self.live.len() < self.caps.live {
                 return Some(Due::Wake(session, self.wake(row)));
+            } else {
+                // Its turn comes as soon as there is a seat.
+                self.queue(row).at = Time::MAX;
+                self.sleepers.rearm(row, comment.unwrap_or(Time::MAX));
             }
-            // Its turn comes as soon as there is a seat.
-            self.queue(row);
-            let aside = self.asides.get_mut(&session);
-            let next = aside.and_then(|aside| {
-                aside.at = Time::MAX;
-                aside.keep_alives.deadline()
-            });
-            self.sleepers.rearm(row, next.unwrap_or(Time::MAX));
         }
         None
+    }
+
+    /// A stream of the sleeper that needs a comment now. Its next deadline is set.
+    fn comment(&mut self, session: SessionId, row: u32, now: Time) -> Option<StreamId> {
+        let aside = self.asides.get_mut(&session)?;
+        let stream = aside.keep_alives.due(now);
+        let next = aside.keep_alives.deadline().map_or(aside.at, |comment| comment.min(aside.at));
+        let is_read = stream.filter(|stream| !aside.detached.contains(stream));
+        self.sleepers.rearm(row, next);
+        is_read
     }
 
     /// The next of those who should know something, if its batch has come and there is a seat for it.
@@ -401,15 +399,15 @@ impl Roster {
         self.followers.updated(uri);
     }
 
-    /// The reader of a stream has gone. If its session sleeps, that needs no comments any more, and the session is woken for it
-    /// within some seconds, or by then is [told](Sleeper::detached); if not, says so: hand it to the session itself.
+    /// The reader of a stream has gone. Says whether its session sleeps: then it needs no comments any more, and the session is
+    /// [told](Sleeper::detached) when it wakes, which it does within some seconds. If not, hand it to the session itself.
     pub fn detach(&mut self, session: SessionId, stream: StreamId) -> bool {
         let Some(row) = self.sleepers.find(session) else { return false };
-        let Some(aside) = self.asides.get_mut(&session) else { return true };
-        if aside.keep_alives.detach(stream) {
+        if let Some(aside) = self.asides.get_mut(&session)
+            && aside.keep_alives.contains(stream)
+            && !aside.detached.contains(&stream)
+        {
             aside.detached.push(stream);
-            let next = aside.keep_alives.deadline().map_or(aside.at, |next| next.min(aside.at));
-            self.sleepers.rearm(row, next);
             self.queue(row);
         }
         true
@@ -422,7 +420,7 @@ impl Roster {
         }
     }
 
-    fn queue(&mut self, row: u32) {
+    fn queue(&mut self, row: u32) -> &mut Aside {
         let Record { id, at, .. } = *self.sleepers.get(row);
         self.sleepers.mark(row, ASIDE);
         let followers = &mut self.followers;
@@ -437,6 +435,7 @@ impl Roster {
         if aside.queued.is_none() {
             aside.queued = Some(self.pace.enqueue(id));
         }
+        aside
     }
 
     /// Lets a session go, live or asleep.

@@ -145,6 +145,38 @@ impl Followers {
 
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.resources.is_empty() && self.lists.listening.is_empty()
+        self.resources.is_empty() && self.lists.listening.is_empty() && self.sweeps.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn a_topic_is_swept_once_at_a_time_and_forgotten_with_its_last_follower() {
+        let mut followers = Followers::default();
+        let uris: [Box<str>; 2] = ["a:1".into(), "a:2".into()];
+        let ids = [1, 2, 3].map(|n| SessionId::new([n; 16]));
+        let followed = ids.map(|id| (id, followers.follow(id, id != ids[2], &uris)));
+        for _ in 0..1000 {
+            followers.updated("a:1");
+            followers.updated("a:3");
+            followers.changed();
+        }
+        assert_eq!(followers.sweeps.len(), 2);
+        assert!(followed.iter().all(|(_, followed)| followers.has_news(followed)));
+        let visited: Vec<_> = core::iter::from_fn(|| followers.visit()).take(100).collect();
+        // Both topics in turn, and the other one once more for the news that came after the first.
+        assert_eq!(visited.len(), 8, "{visited:?}");
+        assert!(!visited.contains(&ids[2]), "it does not listen");
+        followers.updated("a:2");
+        for (id, followed) in &followed {
+            assert_eq!(followers.unfollow(*id, followed).collect::<Vec<_>>(), uris);
+        }
+        assert!(!followers.is_empty(), "the sweep knows its topic");
+        assert_eq!(followers.visit(), None);
+        assert!(followers.is_empty());
     }
 }

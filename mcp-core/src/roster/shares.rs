@@ -100,3 +100,41 @@ impl Shares {
         self.shards.iter().all(HashTable::is_empty)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_who_comes_and_goes_leaves_a_trace() {
+        let mut shares = Shares::new(2);
+        let who = |shares: &mut Shares, n: u32| {
+            let name = alloc::format!("user {n}");
+            shares.who(&Principal::from(&*name), SessionId::new([n as u8; 16]))
+        };
+        for n in 0..10_000 {
+            let who = who(&mut shares, n);
+            assert!(shares.has_room(who));
+            shares.add(who);
+            shares.add(who);
+            assert!(!shares.has_room(who));
+        }
+        for n in 0..10_000 {
+            let who = who(&mut shares, n);
+            shares.take_off(who);
+            assert!(shares.has_room(who));
+            shares.take_off(who);
+            shares.take_off(who);
+        }
+        assert!(shares.is_empty() && shares.shards.iter().map(HashTable::capacity).sum::<usize>() <= SHARDS * 32);
+    }
+
+    #[test]
+    fn the_key_is_of_the_first_session_so_nobody_knows_which_principals_collide() {
+        let (ann, mut shares, mut others) = (Principal::from("ann"), Shares::new(1), Shares::new(1));
+        let who = shares.who(&ann, SessionId::new([1; 16]));
+        assert_eq!(shares.who(&ann, SessionId::new([2; 16])), who);
+        assert_ne!(shares.who(&Principal::from("bob"), SessionId::new([1; 16])), who);
+        assert_ne!(others.who(&ann, SessionId::new([2; 16])), who);
+    }
+}
