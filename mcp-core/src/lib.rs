@@ -189,7 +189,7 @@ pub use machine::*;
 pub use peer::*;
 pub use pipe::Pipe;
 pub use reply::{Form, Reply};
-pub use roster::{Roster, SessionId};
+pub use roster::{Contact, Due, Roster, SessionId, Sleeper};
 pub use session::Session;
 pub use snapshot::{Asleep, Checkpoint, Snapshot, SnapshotError};
 pub use time::{Span, Time};

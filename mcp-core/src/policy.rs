@@ -79,10 +79,19 @@ pub struct Limits {
     /// Bytes of the events of all sessions of one HTTP endpoint in it. 128 MiB: sixteen sessions that use all of theirs, or
     /// thousands with streams of a usual size.
     pub log: usize,
-    /// Live sessions of one HTTP endpoint, whoever opened them, and with them all that they follow and keep. 10,000: at 1.5 KB each, 15 MB; 4 KiB more of each that declares
-    /// extensions, and [`Limits::subscription_bytes`] more of each that follows resources.
+    /// Live sessions of one HTTP endpoint, whoever opened them, and with them all that they follow and keep. 10,000: at 1.5 KB
+    /// each, 15 MB; 4 KiB more of each that declares extensions, and [`Limits::subscription_bytes`] more of each that follows
+    /// resources. Where sessions sleep, new ones take nine of ten seats: the tenth is for sleepers that wake.
     pub sessions: usize,
-    /// Live sessions of one principal. 1,000: a service account that many people share, and a tenth of all.
+    /// Those of them that have sent nothing after their handshake. 1,000: each has [`Timing::opening`] for it, so that clients
+    /// open 33 a second at the least, and a flood of handshakes takes a tenth of the seats at most.
+    pub sessions_opening: usize,
+    /// Sleeping sessions of one HTTP endpoint. 1,000,000: at 256 bytes each, 256 MB.
+    pub sessions_asleep: usize,
+    /// Bytes of them: of each its [`Snapshot`](crate::Snapshot), with 96 for its place in the tables, 256 if it has open streams, and
+    /// twice each URI that it follows. 512 MiB: twice what so many need that were asked nothing and follow nothing.
+    pub sessions_asleep_bytes: usize,
+    /// Sessions of one principal, live and asleep together. 10,000: a service account that many people share, and a hundredth of all.
     pub sessions_each: usize,
 }
 
@@ -115,7 +124,10 @@ impl Default for Limits {
             log_of_session: 8 << 20,
             log: 128 << 20,
             sessions: 10_000,
-            sessions_each: 1000,
+            sessions_opening: 1000,
+            sessions_asleep: 1_000_000,
+            sessions_asleep_bytes: 512 << 20,
+            sessions_each: 10_000,
         }
     }
 }

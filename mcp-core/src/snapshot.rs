@@ -106,13 +106,11 @@ impl Snapshot {
     /// Whether the caller is who opened the session: for anyone else it does not exist (HTTP-21). As cheap.
     #[must_use]
     pub fn belongs_to(&self, caller: &Caller) -> bool {
-        self.head().is_some_and(|(_, principal)| principal == caller.principal.as_ref().map(Principal::as_str))
+        belongs_to(&self.0, caller)
     }
 
     fn head(&self) -> Option<(SessionId, Option<&str>)> {
-        let mut from = Reader(self.0.strip_prefix(&[VERSION])?);
-        from.number()?;
-        Some((SessionId::new(from.array()?), from.option(Reader::str)?))
+        head(&self.0)
     }
 
     pub(crate) fn seal(body: Writer) -> Self {
@@ -371,6 +369,17 @@ impl<'a> Reader<'a> {
         self.0 = rest;
         Some(bytes)
     }
+}
+
+fn head(snapshot: &[u8]) -> Option<(SessionId, Option<&str>)> {
+    let mut from = Reader(snapshot.strip_prefix(&[VERSION])?);
+    from.number()?;
+    Some((SessionId::new(from.array()?), from.option(Reader::str)?))
+}
+
+/// [`Snapshot::belongs_to`], of bytes that lie elsewhere.
+pub(crate) fn belongs_to(snapshot: &[u8], caller: &Caller) -> bool {
+    head(snapshot).is_some_and(|(_, principal)| principal == caller.principal.as_ref().map(Principal::as_str))
 }
 
 /// FNV-1a: each step is a bijection, so one changed byte is always found.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
-use mcp_core::policy::Limits;
-use mcp_core::{Caller, Fault, Roster, SessionId, Time};
+use mcp_core::policy::Policy;
+use mcp_core::{Caller, Due, Fault, Roster, SessionId, Time};
 
 use crate::bell::Bell;
 use crate::session::Cell;
@@ -36,10 +36,10 @@ struct Watch {
 }
 
 impl Sessions {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(policy: &Policy) -> Self {
         Self {
             shards: std::array::from_fn(|_| Mutex::default()),
-            watch: Mutex::new(Watch { roster: Roster::new(limits), running: false }),
+            watch: Mutex::new(Watch { roster: Roster::new(policy), running: false }),
             alarm: Arc::default(),
         }
     }
@@ -53,6 +53,7 @@ impl Sessions {
         let starts = {
             let mut watch = lock(&self.watch);
             watch.roster.admit(id, from.principal.as_ref())?;
+            watch.roster.established(id);
             !std::mem::replace(&mut watch.running, true)
         };
         if starts {
@@ -107,7 +108,9 @@ impl Sessions {
         shared.log.iter().for_each(|log| log.expire(now));
         loop {
             let due = lock(&self.watch).roster.poll_due(now);
-            let Some(id) = due else { break };
+            let Some(due) = due else { break };
+            // Nobody sleeps yet.
+            let Due::Tick(id) = due else { continue };
             if let Some(cell) = self.find(id) {
                 cell.tick(shared);
             }

@@ -40,7 +40,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(handler: Box<dyn Handler>, runtime: Box<dyn Runtime>, config: Config) -> Arc<Self> {
         let shared = Arc::new(Self {
-            sessions: Sessions::new(handler.endpoint().limits()),
+            sessions: Sessions::new(handler.endpoint().policy()),
             log: config.resumable.then(|| Log::new(handler.endpoint().policy())),
             listens: Listens::new(Listeners::new(handler.endpoint().limits())),
             seats: Seats::new(handler.endpoint().limits()),
