@@ -23,7 +23,7 @@ impl Calls {
             // A session with a running call does not sleep.
             let asking = slot.as_ref().and_then(|slot| match &slot.phase {
                 Phase::Asking(asking) => Some((slot, asking)),
-                Phase::Running => None,
+                Phase::Running | Phase::Initializing(_) => None,
             });
             out.option(asking, |out, (slot, asking)| slot.save(asking, out));
         }
@@ -62,6 +62,8 @@ impl Slot {
             deadline,
             rounds,
             chosen: _,
+            // The session keeps them.
+            assigns: _,
             phase: _,
         } = self;
         out.number(call.0);
@@ -114,6 +116,7 @@ impl Slot {
             deadline,
             rounds,
             chosen: false,
+            assigns: None,
             phase: Phase::Asking(Asking::load(from)?),
         })
     }
@@ -157,6 +160,8 @@ fn load_id(from: &mut Reader<'_>) -> Option<Id> {
 
 fn save_kind(kind: &Kind, out: &mut Writer) {
     match kind {
+        // It runs, so its session does not sleep.
+        Kind::Init => out.byte(u8::MAX),
         Kind::Tool { tool, name, arguments } => {
             out.byte(0);
             out.number(tool.0);
@@ -272,6 +277,7 @@ mod tests {
             deadline: None,
             rounds: 1,
             chosen: false,
+            assigns: None,
             phase: Phase::Running,
         };
         of(&mut slot);
