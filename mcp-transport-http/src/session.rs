@@ -13,9 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Waker};
 
 use mcp_core::drive::{Link, Uplink};
-use mcp_core::{
-    CallId, Caller, Close, Input, Machine, Note, Outcome, Session, SessionId, StreamId, Ticket,
-};
+use mcp_core::{CallId, Caller, Close, Input, Machine, Note, Outcome, Session, SessionId, StreamId, Ticket};
 
 use crate::head::RequestHead;
 use crate::run::{self, Started};
@@ -31,8 +29,8 @@ mod state;
 
 pub(crate) use reader::Reader;
 pub(crate) use sleep::{Absent, For};
-pub(crate) use state::{Hands, Woken};
 use state::{Awake, Keeper, Life, State};
+pub(crate) use state::{Hands, Woken};
 
 /// One session.
 pub(crate) struct Cell {

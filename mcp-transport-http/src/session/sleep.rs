@@ -10,8 +10,8 @@ use std::task::Waker;
 
 use mcp_core::{Caller, Close, Input, Machine, Session, Sleeper, StreamId};
 
-use super::state::{Awake, Hands, Head, Life, State, Woken};
 use super::Cell;
+use super::state::{Awake, Hands, Head, Life, State, Woken};
 use crate::sessions::{Kept, Refusal};
 use crate::shared::Shared;
 

@@ -4,9 +4,7 @@
 //! have one looked at earlier than before, and by the one task that keeps the deadlines.
 
 use mcp_core::policy::Policy;
-use mcp_core::{
-    Caller, Contact, Due, Fault, Generations, Roster, Session, SessionId, Sleeper, StreamId, Time,
-};
+use mcp_core::{Caller, Contact, Due, Fault, Generations, Roster, Session, SessionId, Sleeper, StreamId, Time};
 
 use crate::session::Woken;
 
