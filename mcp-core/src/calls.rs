@@ -17,6 +17,8 @@ use crate::wire::Id;
 
 mod snapshot;
 
+pub(crate) use snapshot::{load_id, save_id};
+
 /// A request that waits for its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {

@@ -110,13 +110,6 @@ impl Session {
         self.desk.phase.ready().map_or(&[], |ready| &ready.assigns)
     }
 
-    /// The last event of each stream whose events carry ids, with the number 0 where there was none yet. After
-    /// [`Session::take_over`], and before its outputs are taken: what a log has beyond them was never sent.
-    #[must_use]
-    pub fn last_events(&self) -> Vec<EventId> {
-        self.desk.streams.last_events()
-    }
-
     fn message(&mut self, message: Message, sender: Sender<'_>) {
         let alone = self.is_spent();
         if alone && message.method() == "initialize" {
@@ -513,9 +506,7 @@ impl Machine for Session {
     }
 
     fn pull(&mut self, stream: StreamId, buf: &mut Vec<u8>, limit: usize) -> Pull {
-        let Some(pulled) = self.desk.streams.get_mut(stream).map(|target| target.pull(buf, limit)) else {
-            return Pull::End;
-        };
+        let Some(pulled) = self.desk.streams.pull(stream, buf, limit) else { return Pull::End };
         if pulled == Pull::End {
             self.desk.forget(stream);
         }

@@ -114,13 +114,13 @@ impl Snapshot {
     }
 
     pub(crate) fn seal(body: Writer) -> Self {
-        let Writer(body) = body;
-        let mut out = Writer(Vec::with_capacity(body.len() + HEAD + CHECKSUM));
+        let body = body.written;
+        let mut out = Writer { written: Vec::with_capacity(body.len() + HEAD + CHECKSUM), digest: None };
         out.byte(VERSION);
         out.bytes(&body);
-        let sum = checksum(&out.0);
-        out.0.extend_from_slice(&sum.to_le_bytes());
-        Self(out.0.into_boxed_slice().into())
+        let sum = checksum(&out.written);
+        out.raw(&sum.to_le_bytes());
+        Self(out.written.into_boxed_slice().into())
     }
 
     /// The body, once everything about it is known to be as it was written.
@@ -184,17 +184,50 @@ impl fmt::Display for SnapshotError {
 
 impl core::error::Error for SnapshotError {}
 
+/// How much of a session is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of one that is quiet.
+    All,
+    /// What its client can have been told of, of one that lives on.
+    Told,
+}
+
 /// Writes a body.
 #[derive(Debug, Default)]
-pub(crate) struct Writer(Vec<u8>);
+pub(crate) struct Writer {
+    written: Vec<u8>,
+    /// Of what was not written loosely, if it is wanted.
+    digest: Option<u64>,
+}
 
 impl Writer {
+    /// One that makes a [`Checkpoint::digest`], too.
+    pub(crate) fn digesting() -> Self {
+        Self { written: Vec::new(), digest: Some(SEED) }
+    }
+
+    /// The digest of what was written so far.
+    pub(crate) fn digest(&self) -> u64 {
+        self.digest.unwrap_or(SEED)
+    }
+
+    /// Writes what the digest leaves out: times, and counts of what nobody has seen.
+    pub(crate) fn loosely(&mut self, write: impl FnOnce(&mut Self)) {
+        let digest = self.digest.take();
+        write(self);
+        self.digest = digest;
+    }
+
     pub(crate) fn byte(&mut self, byte: u8) {
-        self.0.push(byte);
+        self.raw(&[byte]);
     }
 
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+        self.written.extend_from_slice(bytes);
+        if let Some(digest) = &mut self.digest {
+            *digest = checksum_on(*digest, bytes);
+        }
     }
 
     /// Seven bits a byte, the lowest first.
@@ -210,8 +243,9 @@ impl Writer {
         self.number(length as u64);
     }
 
+    /// The digest leaves it out.
     pub(crate) fn time(&mut self, time: Time) {
-        self.number(time.0);
+        self.loosely(|out| out.number(time.0));
     }
 
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
@@ -350,8 +384,14 @@ pub(crate) fn belongs_to(snapshot: &[u8], caller: &Caller) -> bool {
 
 /// FNV-1a: each step is a bijection, so one changed byte is always found.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    checksum_on(SEED, bytes)
 }
+
+fn checksum_on(state: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(state, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+const SEED: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// The version of the format: raised with each change to what is written, so that no release misreads another's.
 const VERSION: u8 = 2;

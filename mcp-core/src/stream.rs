@@ -20,7 +20,7 @@ use crate::machine::{CallId, EventId, Pull, StreamId};
 use crate::outbox::{FrameKind, Framing, Outbox};
 use crate::policy::Limits;
 use crate::reply::Reply;
-use crate::snapshot::{Reader, Writer};
+use crate::snapshot::{Extent, Reader, Writer};
 use crate::time::Span;
 
 /// A stream and what waits on it.
@@ -288,10 +288,23 @@ impl Stream {
         self.outbox.is_empty() && !self.is_settled()
     }
 
+    /// Whether its client has an event of it to come back after, for more.
+    pub(crate) fn is_told(&self) -> bool {
+        let open = matches!(self.phase, Phase::Open(Framing::Events) | Phase::Left);
+        open && !self.is_settled() && self.numbers.is_some_and(|last| last.number > 0)
+    }
+
+    /// Whether its reader is known to have gone.
+    pub(crate) const fn is_unread(&self) -> bool {
+        matches!(self.phase, Phase::Left | Phase::Parked)
+    }
+
     /// Writes down a quiet stream: one byte, what it owes, and what it has dropped.
-    pub(crate) fn save(&self, out: &mut Writer) {
+    pub(crate) fn save(&self, extent: Extent, out: &mut Writer) {
         let Self { phase, accept: Accept { json, events }, life, outbox, numbers, retry } = self;
         let phase = match phase {
+            // Who has lost the node has lost the reader.
+            _ if extent == Extent::Told => 3,
             Phase::Waiting => 0,
             Phase::Parked => 1,
             Phase::Open(Framing::Events) => 2,
@@ -308,7 +321,7 @@ impl Stream {
         if let Some(owed) = owed {
             out.number(owed.into());
         }
-        out.number(outbox.dropped_logs());
+        out.loosely(|out| out.number(outbox.dropped_logs()));
         out.option(*numbers, |out, EventId { stream, number }| {
             out.number(stream.0);
             out.number(number);

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::machine::{EventId, StreamId};
-use crate::snapshot::{Reader, Writer};
+use crate::machine::{EventId, Pull, StreamId};
+use crate::snapshot::{Extent, Reader, Writer};
 use crate::stream::Stream;
 
 /// The streams of a session, oldest first, and the counter of their ids.
@@ -11,6 +11,8 @@ use crate::stream::Stream;
 pub(crate) struct Streams {
     streams: Vec<(StreamId, Stream)>,
     next: u64,
+    /// One more than the highest id of which an event was sent: nothing else may ever have it.
+    told: u64,
 }
 
 impl Streams {
@@ -20,6 +22,21 @@ impl Streams {
         self.next += 1;
         self.streams.push((id, stream));
         id
+    }
+
+    /// Appends framed bytes of that stream to `buf`. `None` if there is no such stream.
+    pub(crate) fn pull(&mut self, id: StreamId, buf: &mut Vec<u8>, limit: usize) -> Option<Pull> {
+        let stream = self.get_mut(id)?;
+        let pulled = stream.pull(buf, limit);
+        if stream.last_event().is_some_and(|last| last.number > 0) {
+            self.told = self.told.max(id.0 + 1);
+        }
+        Some(pulled)
+    }
+
+    /// Goes on after more ids than whoever had these streams can have given out since they were written down.
+    pub(crate) fn count_anew(&mut self) {
+        self.next = (self.next >> LIFE).saturating_add(1) << LIFE;
     }
 
     pub(crate) fn get(&self, id: StreamId) -> Option<&Stream> {
@@ -80,21 +97,27 @@ impl Streams {
         id.0 < self.next
     }
 
-    pub(crate) fn save(&self, out: &mut Writer) {
-        let Self { streams, next } = self;
-        out.number(*next);
-        out.length(streams.len());
-        for (id, stream) in streams {
+    pub(crate) fn save(&self, extent: Extent, out: &mut Writer) {
+        let Self { streams, next, told } = self;
+        out.loosely(|out| out.number(*next));
+        out.number(*told);
+        let kept = || streams.iter().filter(|(_, stream)| extent == Extent::All || stream.is_told());
+        out.length(kept().count());
+        for (id, stream) in kept() {
             out.number(id.0);
-            stream.save(out);
+            stream.save(extent, out);
         }
     }
 
     pub(crate) fn load(from: &mut Reader<'_>) -> Option<Self> {
         let next = from.counter()?;
+        let told = from.number().filter(|told| *told <= next)?;
         let streams = from.list(5, |from| Some((StreamId(from.number()?), Stream::load(from)?)))?;
         let in_order = streams.windows(2).all(|pair| pair[0].0 < pair[1].0);
         let known = streams.last().is_none_or(|(last, _)| last.0 < next);
-        (in_order && known).then_some(Self { streams, next })
+        (in_order && known).then_some(Self { streams, next, told })
     }
 }
+
+/// Bits of an id that count streams; those above count the nodes that the session has lived on.
+const LIFE: u32 = 32;

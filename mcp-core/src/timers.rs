@@ -72,9 +72,9 @@ impl Timers {
         Some(timer)
     }
 
-    /// In the order of their names, so that equal tables are written equally.
-    pub(crate) fn save(&self, out: &mut Writer) {
-        let mut timers = self.0.clone();
+    /// Those that are wanted, in the order of their names, so that equal tables are written equally.
+    pub(crate) fn save(&self, is_wanted: impl Fn(Timer) -> bool, out: &mut Writer) {
+        let mut timers: Vec<_> = self.0.iter().copied().filter(|(_, timer)| is_wanted(*timer)).collect();
         timers.sort_unstable_by_key(|(_, timer)| *timer);
         out.length(timers.len());
         for (at, timer) in timers {

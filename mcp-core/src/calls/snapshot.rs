@@ -16,16 +16,23 @@ impl Calls {
     pub(crate) fn save(&self, out: &mut Writer) {
         // Whoever goes on has machines of its own.
         let Self { machine: _, slots, live: _, next } = self;
-        out.number(*next);
+        // Names of calls die with their node, but not with a sleep.
+        out.loosely(|out| out.number(*next));
         let used = slots.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         out.length(used);
         for slot in &slots[..used] {
             // A session with a running call does not sleep.
-            let asking = slot.as_ref().and_then(|slot| match &slot.phase {
-                Phase::Asking(asking) => Some((slot, asking)),
-                Phase::Running => None,
-            });
-            out.option(asking, |out, (slot, asking)| slot.save(asking, out));
+            out.option(slot.as_ref().and_then(Slot::asking), |out, (slot, asking)| slot.save(asking, out));
+        }
+    }
+
+    /// Those that ask, on the streams that are told of.
+    pub(crate) fn save_told(&self, is_told: impl Fn(StreamId) -> bool, out: &mut Writer) {
+        out.loosely(|out| out.number(self.next));
+        let asking: Vec<_> = self.iter().filter_map(Slot::asking).filter(|(slot, _)| is_told(slot.stream)).collect();
+        out.length(asking.len());
+        for asking in asking {
+            out.option(Some(asking), |out, (slot, asking)| slot.save(asking, out));
         }
     }
 
@@ -46,6 +53,11 @@ impl Calls {
 }
 
 impl Slot {
+    /// The request and its open questions, if it has any.
+    pub(crate) fn asking(&self) -> Option<(&Self, &Asking)> {
+        if let Phase::Asking(asking) = &self.phase { Some((self, asking)) } else { None }
+    }
+
     fn save(&self, asking: &Asking, out: &mut Writer) {
         let Self {
             call,
@@ -144,14 +156,14 @@ impl Asking {
     }
 }
 
-fn save_id(id: &Id, out: &mut Writer) {
+pub(crate) fn save_id(id: &Id, out: &mut Writer) {
     let mut token = Vec::new();
     id.write(&mut token);
     out.bytes(&token);
 }
 
 /// Its length was limited when it came in.
-fn load_id(from: &mut Reader<'_>) -> Option<Id> {
+pub(crate) fn load_id(from: &mut Reader<'_>) -> Option<Id> {
     Id::parse(from.str()?, usize::MAX)
 }
 

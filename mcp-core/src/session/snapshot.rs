@@ -11,14 +11,15 @@ use crate::endpoint::Endpoint;
 use crate::keep_alives::KeepAlives;
 use crate::legacy::Ready;
 use crate::listen::Lists;
-use crate::machine::MachineId;
+use crate::machine::{MachineId, StreamId};
 use crate::peer::{Era, Peer, Principal};
 use crate::policy::Clock;
 use crate::roster::SessionId;
-use crate::snapshot::{Asleep, Reader, Snapshot, SnapshotError, Writer};
+use crate::snapshot::{Asleep, Extent, Reader, Snapshot, SnapshotError, Writer};
 use crate::subscriptions::Subscriptions;
 use crate::time::{Span, Time};
 use crate::timers::Timer;
+use crate::wire::Id;
 
 impl Session {
     /// Whether [`Session::sleep`] would succeed. Cheap: it looks, and writes nothing.
@@ -54,7 +55,7 @@ impl Session {
             return Err(Box::new(self));
         };
         let mut out = Writer::default();
-        self.save(id, ready, listed, &mut out);
+        self.save(id, ready, listed, Extent::All, &mut out);
         let follows = ready.subscriptions.uris().map(Box::from).collect();
         let wake_at = self.desk.timers.next().into_iter().chain(self.quiet()).min();
         Ok(Asleep { snapshot: Snapshot::seal(out), wake_at, keep_alives, follows })
@@ -80,10 +81,10 @@ impl Session {
         listed: Generations,
         now: Time,
     ) -> Result<Self, SnapshotError> {
-        let mut from = snapshot.open()?;
-        let (mut session, slept) =
-            Self::load(&mut from, machine, endpoint).filter(|_| from.is_done()).ok_or(SnapshotError::Damaged)?;
-        session.is_served()?;
+        let Loaded { mut session, slept, lived, .. } = Self::read(snapshot, machine, endpoint)?;
+        if lived {
+            return Err(SnapshotError::Lived);
+        }
         session.desk.clock.advance(keep_alives.now());
         session.desk.clock.advance(now);
         for (at, stream) in keep_alives.into_streams() {
@@ -94,10 +95,17 @@ impl Session {
         Ok(session)
     }
 
-    pub(super) fn is_served(&self) -> Result<(), SnapshotError> {
-        match self.peer().map(|peer| peer.revision) {
-            Some(revision) if !self.desk.endpoint.serves(revision) => Err(SnapshotError::Unserved(revision)),
-            _ => Ok(()),
+    pub(super) fn read(
+        snapshot: &Snapshot,
+        machine: MachineId,
+        endpoint: Arc<Endpoint>,
+    ) -> Result<Loaded, SnapshotError> {
+        let mut from = snapshot.open()?;
+        let loaded = Self::load(&mut from, machine, endpoint).filter(|_| from.is_done());
+        let loaded = loaded.ok_or(SnapshotError::Damaged)?;
+        match loaded.session.peer().map(|peer| peer.revision) {
+            Some(revision) if !loaded.session.desk.endpoint.serves(revision) => Err(SnapshotError::Unserved(revision)),
+            _ => Ok(loaded),
         }
     }
 
@@ -114,30 +122,31 @@ impl Session {
         KeepAlives::new(self.desk.endpoint.timing().keep_alive, self.desk.clock.now(), streams.collect())
     }
 
-    fn save(&self, id: SessionId, ready: &Ready, listed: Generations, out: &mut Writer) {
+    pub(super) fn save(&self, id: SessionId, ready: &Ready, listed: Generations, extent: Extent, out: &mut Writer) {
         let Self { desk, kind: _, principal, active, drowsy: _, resumable } = self;
         let Ready { peer, level, initialized, untold, subscriptions, assigns } = ready;
         out.raw(&id.bytes());
         out.option(principal.as_ref(), |out, principal| out.text(principal.as_str()));
         peer.save(out);
         out.byte(*level as u8);
-        out.byte((*initialized).into());
-        out.byte((*resumable).into());
+        let lived = extent == Extent::Told;
+        out.byte(u8::from(*initialized) | u8::from(*resumable) << 1 | u8::from(lived) << 2);
         out.byte(untold.bits());
         subscriptions.save(out);
         out.bytes(assigns);
         listed.save(out);
         out.time(*active);
-        out.number(desk.clock.now().since(*active).0);
-        desk.save(out);
+        out.loosely(|out| out.number(desk.clock.now().since(*active).0));
+        desk.save(extent, out);
     }
 
-    fn load(from: &mut Reader<'_>, machine: MachineId, endpoint: Arc<Endpoint>) -> Option<(Self, Generations)> {
+    fn load(from: &mut Reader<'_>, machine: MachineId, endpoint: Arc<Endpoint>) -> Option<Loaded> {
         let kind = SessionKind::Kept(SessionId::new(from.array()?));
         let principal = from.option(|from| from.str().map(Principal::from))?;
         let peer = Peer::load(from).filter(|peer| peer.revision.era() == Era::Legacy)?;
-        let (level, initialized) = (from.level()?, from.flag()?);
-        let resumable = from.flag()?;
+        let level = from.level()?;
+        let flags = from.byte().filter(|flags| flags >> 3 == 0)?;
+        let [initialized, resumable, lived] = [0, 1, 2].map(|bit| flags >> bit & 1 == 1);
         let untold = Lists::from_bits(from.byte()?)?;
         let subscriptions = Subscriptions::load(from, principal.as_ref())?;
         let assigns = from.bytes()?;
@@ -145,7 +154,20 @@ impl Session {
         let active = from.time()?;
         let clock = Clock::new(active.after(Span(from.number()?)));
         let ready = Ready { peer: Arc::new(peer), level, initialized, untold, subscriptions, assigns };
-        let desk = Desk::load(from, machine, endpoint, clock, ready, principal.as_ref())?;
-        Some((Self { desk, kind, principal, active, drowsy: true, resumable }, listed))
+        let mut desk = Desk::load(from, machine, endpoint, clock, ready, principal.as_ref())?;
+        let ran = if lived { desk.load_told(from)? } else { Vec::new() };
+        let session = Self { desk, kind, principal, active, drowsy: true, resumable };
+        Some(Loaded { session, slept: listed, ran, lived })
     }
+}
+
+/// A session as it was read.
+pub(super) struct Loaded {
+    pub(super) session: Session,
+    /// The lists as it knew them.
+    pub(super) slept: Generations,
+    /// The requests whose calls ran, and the streams that are to answer them.
+    pub(super) ran: Vec<(Id, StreamId)>,
+    /// Whether it was a checkpoint.
+    pub(super) lived: bool,
 }
