@@ -44,6 +44,8 @@
 //!
 //! Futures must not need a certain runtime unless their type says so, and must be safe to drop at any point.
 
+#[cfg(any(test, feature = "contract"))]
+pub mod contract;
 mod error;
 mod key;
 mod memory;
