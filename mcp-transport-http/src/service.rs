@@ -14,8 +14,8 @@ use http_body::SizeHint;
 use http_body_util::Full;
 use mcp_core::drive::{Handler, Watcher};
 use mcp_core::fault::{Fault, reflect};
-use mcp_core::wire;
-use mcp_core::{Caller, Catalog, Change, Close, Exchange, Head, Input, Reply, Session, SessionId, route};
+use mcp_core::wire::{self, Message};
+use mcp_core::{Caller, Catalog, Change, Close, Exchange, Head, Input, Reply, Session, SessionId, View, route};
 
 use crate::answer::{not_here, refuse, respond, whole};
 use crate::body::Body;
@@ -26,6 +26,7 @@ use crate::head::RequestHead;
 use crate::http_sse::{self, Conversation, Resource};
 use crate::responding::Responding;
 use crate::session::Cell;
+use crate::sessions::Refusal;
 use crate::shared::Shared;
 use crate::solo::Solo;
 use crate::source::Answered;
@@ -133,13 +134,20 @@ impl McpService {
         self.shared.listens.len()
     }
 
-    /// How many legacy sessions live, conversations over HTTP+SSE among them.
+    /// How many legacy sessions there are, conversations over HTTP+SSE and those that [sleep](McpService::sleeping) among them.
     #[must_use]
     pub fn sessions(&self) -> usize {
         let sessions = self.shared.sessions.len();
         #[cfg(feature = "sse")]
         let sessions = sessions + self.shared.config.http_sse.as_ref().map_or(0, |http_sse| http_sse.len());
         sessions
+    }
+
+    /// How many of the legacy sessions sleep: those that were quiet for
+    /// [`Timing::hibernate_after`](mcp_core::policy::Timing). Their clients notice nothing of it.
+    #[must_use]
+    pub fn sleeping(&self) -> usize {
+        self.shared.sessions.asleep()
     }
 
     /// Ends everything: new requests are refused with 503 from now on, who listens is told the end, calls that run have
@@ -159,7 +167,7 @@ impl McpService {
         })
         .await;
         shared.parked.close();
-        shared.sessions.for_each(|cell| cell.tell(shared, Input::Close(Close::Shutdown)));
+        shared.sessions.close(shared, |cell| cell.tell(shared, Input::Close(Close::Shutdown)));
         #[cfg(feature = "sse")]
         if let Some(http_sse) = &shared.config.http_sse {
             http_sse.close(shared);
@@ -262,15 +270,16 @@ fn without_body(shared: &Arc<Shared>, parts: &Parts, caller: &Caller, cx: &mut C
             return Answered::Now(whole(route::other(shared.endpoint())));
         }
     };
-    let Some(cell) = shared.sessions.find(id) else { return Answered::Now(whole(route::unknown_session(None))) };
     if parts.method == Method::GET {
-        let input = Input::Attach { head: &head, from: caller };
-        return Answered::by(cell.ask(shared, input, None, cx), cx);
+        let mut input = Some(Input::Attach { head: &head, from: caller });
+        return match Cell::ask(shared, id, caller, &mut input, None, cx) {
+            Ok(reader) => Answered::by(reader, cx),
+            Err(refusal) => Answered::Now(refused(&refusal, None)),
+        };
     }
-    Answered::Now(if cell.delete(shared, caller) {
-        respond(&Reply::DELETED, Body::empty())
-    } else {
-        whole(route::unknown_session(None))
+    Answered::Now(match Cell::delete(shared, id, caller) {
+        Ok(()) => respond(&Reply::DELETED, Body::empty()),
+        Err(refusal) => refused(&refusal, None),
     })
 }
 
@@ -313,32 +322,38 @@ pub(crate) fn post(
             let input = Input::Message { message, head: Some(&head), from: caller, view: &view };
             Answered::by(Solo::start(shared, id, now, machine, input, Arc::clone(&context)), cx)
         }
-        route::Route::Session(id) => match shared.sessions.find(id) {
-            Some(cell) => {
-                let input = Input::Message { message, head: Some(&head), from: caller, view: &view };
-                Answered::by(cell.ask(shared, input, Some(&context), cx), cx)
+        route::Route::Session(id) => {
+            let mut input = Some(Input::Message { message, head: Some(&head), from: caller, view: &view });
+            match Cell::ask(shared, id, caller, &mut input, Some(&context), cx) {
+                Ok(reader) => Answered::by(reader, cx),
+                Err(refusal) => Answered::Now(refused(&refusal, input.as_ref())),
             }
-            None => Answered::Now(whole(route::unknown_session(Some(&message)))),
-        },
-        route::Route::Open => match open(shared, caller) {
+        }
+        route::Route::Open => match open(shared, caller, &view) {
             Ok(cell) => {
                 let input = Input::Message { message, head: Some(&head), from: caller, view: &view };
-                Answered::by(cell.ask(shared, input, Some(&context), cx), cx)
+                Answered::by(cell.open(shared, input, &context, cx), cx)
             }
             Err(fault) => Answered::Now(whole(route::refusal(message.id(), &fault))),
         },
     }
 }
 
-/// A new session, in the table: it takes itself out again if its handshake is refused.
-fn open(shared: &Arc<Shared>, caller: &Caller) -> Result<Arc<Cell>, Fault> {
-    let id = new_id()?;
-    shared.sessions.admit(id, caller, shared)?;
-    let machine = Session::new(shared.machine_id(), Arc::clone(shared.endpoint()), id, shared.now());
-    let machine = if shared.log.is_some() { machine.resumable() } else { machine };
-    let cell = Cell::new(id, machine, shared);
-    shared.sessions.insert(id, Arc::clone(&cell));
-    Ok(cell)
+/// A new session, in the table.
+fn open(shared: &Arc<Shared>, caller: &Caller, view: &View) -> Result<Arc<Cell>, Fault> {
+    shared.sessions.open(shared, new_id()?, caller, view.catalog().generations())
+}
+
+/// The response to who asked for a session that cannot be had.
+fn refused(refusal: &Refusal, input: Option<&Input<'_>>) -> Response<Body> {
+    let message = match input {
+        Some(Input::Message { message, .. }) => Some(message),
+        _ => None,
+    };
+    whole(match refusal {
+        Refusal::Unknown => route::unknown_session(message),
+        Refusal::Full(fault) => route::refusal(message.and_then(Message::id), fault),
+    })
 }
 
 /// An id that nobody can guess (HTTP-20).

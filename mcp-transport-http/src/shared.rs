@@ -16,7 +16,7 @@ use crate::log::Log;
 use crate::parked::ParkingLot;
 use crate::run::Seats;
 use crate::runtime::Runtime;
-use crate::sessions::Sessions;
+use crate::sessions::{News, Sessions};
 
 pub(crate) struct Shared {
     pub(crate) handler: Box<dyn Handler>,
@@ -123,12 +123,14 @@ impl Watcher for Shared {
     // No lock is held where the handler's code runs, so none of those taken here can be held by whoever calls this.
     fn changed(&self, catalog: &Arc<Catalog>, what: Change) {
         self.listens.changed(catalog, what);
-        self.sessions.for_each(|cell| cell.tell(self, Input::Changed { catalog: Arc::clone(catalog), what }));
+        self.sessions.tell(self, News::Changed(catalog.generations()), |cell| {
+            cell.tell(self, Input::Changed { catalog: Arc::clone(catalog), what });
+        });
     }
 
     fn updated(&self, uri: &str) {
         self.listens.updated(uri);
-        self.sessions.for_each(|cell| cell.updated(self, uri));
+        self.sessions.tell(self, News::Updated(uri), |cell| cell.updated(self, uri));
     }
 }
 

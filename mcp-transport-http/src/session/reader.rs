@@ -1,12 +1,14 @@
 //! Who reads a stream of a session: one response.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use mcp_core::{EventId, Input, Machine, Pull, Reply, StreamId, route};
+use mcp_core::{EventId, Input, KeepAlives, Pull, Reply, StreamId, route};
 
-use super::{Cell, State};
+use super::Cell;
+use super::state::{Head, State};
 use crate::log::Log;
 use crate::run::Seats;
 use crate::shared::Shared;
@@ -18,7 +20,7 @@ pub(crate) struct Reader {
     shared: Arc<Shared>,
     stream: StreamId,
     /// Its name among the readers of the session.
-    name: u64,
+    name: u32,
     phase: Phase,
     /// Bytes that were pulled too early, for [`Source::whole`].
     kept: Vec<u8>,
@@ -35,7 +37,7 @@ enum Phase {
 }
 
 impl Reader {
-    pub(super) fn new(cell: &Arc<Cell>, shared: &Arc<Shared>, stream: StreamId, name: u64, refused: bool) -> Self {
+    pub(super) fn new(cell: &Arc<Cell>, shared: &Arc<Shared>, stream: StreamId, name: u32, refused: bool) -> Self {
         let phase = if refused { Phase::Refused(Box::new(route::not_resumable())) } else { Phase::Reading };
         let (cell, shared) = (Arc::clone(cell), Arc::clone(shared));
         Self { cell, shared, stream, name, phase, kept: Vec::new() }
@@ -44,14 +46,18 @@ impl Reader {
     /// Adds what there is to `buf`, first from the log. `Wait` says that there is no more now.
     fn read(&mut self, state: &mut State, buf: &mut Vec<u8>) -> Pull {
         let keeper = self.cell.keeper(&self.shared);
-        let Some(slot) = state.slot_of(self.stream, self.name) else { return Pull::End };
-        if let (Some(after), Some(log)) = (slot.replaying, keeper.log) {
+        let Some(slot) = state.readers.slot_of(self.stream, self.name) else { return Pull::End };
+        if slot.head == Head::Silence {
+            slot.head = Head::Read;
+            buf.extend_from_slice(KeepAlives::COMMENT);
+        }
+        if let (Some(after), Some(log)) = (slot.replays_after(), keeper.log) {
             let last = replay(log, &self.cell, after, buf);
             if !log.can_resume(self.cell.id, last) {
                 // The stream has ended with it; or what comes after it is gone meanwhile, and there must be no gap.
                 return Pull::Pause;
             }
-            slot.replaying = (buf.len() >= CHUNK).then_some(last);
+            slot.replaying = NonZeroU64::new(last.number).filter(|_| buf.len() >= CHUNK);
             if slot.replaying.is_some() {
                 return Pull::More;
             }
@@ -86,15 +92,18 @@ impl Source for Reader {
             return Poll::Ready(refusal.0);
         }
         let mut state = self.cell.lock();
-        let closed = state.closed;
-        match state.slot_of(self.stream, self.name) {
-            Some(slot) => match slot.opened.take() {
-                Some(reply) => Poll::Ready(reply),
-                None if closed => Poll::Ready(UNOPENED),
-                None => {
+        let closed = state.awake().is_some_and(|awake| awake.closed);
+        match state.readers.slot_of(self.stream, self.name) {
+            Some(slot) => match slot.head {
+                Head::Opened(opened) => {
+                    slot.head = Head::Read;
+                    Poll::Ready(opened.reply(self.cell.id))
+                }
+                Head::Awaited if !closed => {
                     slot.wait(cx);
                     Poll::Pending
                 }
+                Head::Awaited | Head::Read | Head::Silence => Poll::Ready(UNOPENED),
             },
             None => Poll::Ready(UNOPENED),
         }
@@ -107,9 +116,10 @@ impl Source for Reader {
             let mut state = cell.lock();
             let pulled = self.read(&mut state, &mut buf);
             self.end(pulled);
+            cell.settle(&mut state, &self.shared);
             if buf.is_empty()
                 && pulled == Pull::Wait
-                && let Some(slot) = state.slot_of(self.stream, self.name)
+                && let Some(slot) = state.readers.slot_of(self.stream, self.name)
             {
                 slot.wait(cx);
                 return Poll::Pending;
@@ -129,7 +139,7 @@ impl Source for Reader {
         let mut buf = std::mem::take(&mut self.kept);
         let cell = Arc::clone(&self.cell);
         let mut state = cell.lock();
-        let resumed = state.slot_of(self.stream, self.name).is_some_and(|slot| slot.replaying.is_some());
+        let resumed = state.readers.slot_of(self.stream, self.name).is_some_and(|slot| slot.replaying.is_some());
         if resumed {
             // What is replayed is taken from the log as the reader has room.
             return None;
@@ -138,13 +148,12 @@ impl Source for Reader {
             let pulled = self.read(&mut state, &mut buf);
             self.end(pulled);
             match pulled {
-                Pull::More => {}
-                Pull::End => return Some(buf),
-                Pull::Wait | Pull::Pause => {
-                    self.kept = buf;
-                    return None;
-                }
+                Pull::More => continue,
+                Pull::End => {}
+                Pull::Wait | Pull::Pause => self.kept = std::mem::take(&mut buf),
             }
+            cell.settle(&mut state, &self.shared);
+            return (pulled == Pull::End).then_some(buf);
         }
     }
 }
@@ -157,12 +166,16 @@ impl Drop for Reader {
         let keeper = self.cell.keeper(&self.shared);
         let due = {
             let mut state = self.cell.lock();
-            if state.slot_of(self.stream, self.name).is_none() {
+            if state.readers.slot_of(self.stream, self.name).is_none() {
                 return;
             }
-            state.forget(self.stream);
-            state.machine.handle(keeper.now, Input::Detach { stream: self.stream });
-            state.drain(keeper)
+            state.readers.forget(self.stream);
+            let Some(mut hands) = state.hands() else {
+                return self.cell.detach_asleep(&mut state, &self.shared, self.stream);
+            };
+            let due = hands.handle(keeper, Input::Detach { stream: self.stream });
+            self.cell.settle(&mut state, &self.shared);
+            due
         };
         self.cell.perform_elsewhere(&self.shared, due);
     }

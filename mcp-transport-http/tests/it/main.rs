@@ -4,6 +4,7 @@ mod changes;
 mod connections;
 mod embedding;
 mod heads;
+mod hibernation;
 #[cfg(feature = "sse")]
 mod http_sse;
 #[cfg(feature = "sse")]

@@ -252,6 +252,7 @@ async fn delete_ends_calls_and_streams_and_the_id_is_gone_then_http_23() {
 async fn at_the_cap_a_new_session_gets_503_and_those_that_live_go_on() {
     let mut policy = Policy::default();
     policy.limits.sessions = 1;
+    policy.timing.hibernate_after = None;
     let service = build(McpService::builder(Tools::with_policy(policy)));
     let session = open(&service).await;
     let got = send(&service, legacy(None, &initialize("2025-11-25"))).await;
