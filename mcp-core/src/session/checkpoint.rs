@@ -38,7 +38,8 @@ impl Session {
     /// questions stay open. It counts as active now, since what it did after its last checkpoint is not known.
     ///
     /// Streams that it opens are counted from higher numbers than the other node can have reached, so that none is mistaken for
-    /// one of which a log may still hold events that were never sent.
+    /// one of which a log may still hold events that were never sent. So what was taken over has a new
+    /// [digest](Checkpoint::digest), and is to be stored before anything is sent.
     ///
     /// # Errors
     ///
