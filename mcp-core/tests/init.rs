@@ -398,8 +398,10 @@ fn a_session_that_sleeps_keeps_its_assigns() {
     script.done(text("done"));
     let fresh = Session::new(MachineId(2), Arc::clone(&endpoint), ID, START);
     let session = std::mem::replace(&mut script.machine, fresh);
-    let snapshot = session.sleep().expect("it is quiet");
-    script.machine = Session::wake(&snapshot, endpoint, script.now).unwrap();
+    let listed = fixture::catalog().generations();
+    let asleep = session.sleep(listed).expect("it is quiet");
+    let (snapshot, keep_alives) = (asleep.snapshot, asleep.keep_alives);
+    script.machine = Session::wake(MachineId(1), &snapshot, keep_alives, endpoint, listed, script.now).unwrap();
     assert_eq!(script.machine.assigns(), b"ben");
     script.send(&echo(2));
     assert!(runs_a_tool_with(&script, "ben"));
