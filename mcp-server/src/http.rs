@@ -35,6 +35,7 @@ enum Setting {
     Origin(Box<str>),
     AnyOrigin,
     Cors,
+    Resumable(bool),
     #[cfg(feature = "http-sse")]
     HttpSse {
         stream: Box<str>,
@@ -48,7 +49,7 @@ impl Setting {
             Self::Path(path) => ("HTTP-1", "http_path", path, Builder::check_path(path)),
             Self::Host(host) => ("HTTP-2", "allow_host", host, Builder::check_host(host)),
             Self::Origin(origin) => ("HTTP-2", "allow_origin", origin, Builder::check_origin(origin)),
-            Self::AnyHost | Self::AnyOrigin | Self::Cors => return None,
+            Self::AnyHost | Self::AnyOrigin | Self::Cors | Self::Resumable(_) => return None,
             #[cfg(feature = "http-sse")]
             Self::HttpSse { stream, messages } => {
                 let is_fine = Builder::check_http_sse_path(stream).is_ok();
@@ -102,6 +103,7 @@ impl Http {
             Setting::Origin(origin) => builder.allow_origin(origin),
             Setting::AnyOrigin => builder.allow_any_origin(),
             Setting::Cors => builder.cors(),
+            Setting::Resumable(resumable) => builder.resumable(*resumable),
             #[cfg(feature = "http-sse")]
             Setting::HttpSse { stream, messages } => builder.http_sse_at(stream, messages),
         })
@@ -139,6 +141,12 @@ impl Server {
     /// Lets web pages of the allowed origins read the answers (HTTP-13). Off by default.
     pub fn cors(self) -> Self {
         self.http(Setting::Cors)
+    }
+
+    /// Whether what is sent to sessions is kept for a while, so that a client whose connection broke goes on after the last event that it
+    /// has (HTTP-29). On by default; off, it takes no memory, and what was under way when a connection breaks is lost to its client.
+    pub fn resumable(self, resumable: bool) -> Self {
+        self.http(Setting::Resumable(resumable))
     }
 
     /// Serves the HTTP+SSE transport of 2024-11-05 as well, at `/sse` and `/messages`: for clients that know no other. It is
