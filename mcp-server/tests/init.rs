@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_server::ask::elicit;
+use mcp_server::question::Question;
 use mcp_server::testing::{Answer, Client, block_on};
 use mcp_server::{
     Ability, Assigns, BuildError, CallError, Caller, Code, Completing, Ctx, Extension, Extract, Fault, Json, Policy,
@@ -137,10 +138,9 @@ fn what_a_refusal_says_is_decided_by_the_type_of_the_error() {
         assert_eq!(said(&hidden), "Initialization failed: internal error");
         let later = refusal(move || async move { Err::<(), CallError>(io().into()) }).await;
         assert_eq!(said(&later), "Initialization failed: internal error");
-        let asks = refusal(|ctx: Ctx| {
-            let _ = ctx.ask("k", elicit("?"))?;
-            Ok::<_, CallError>(())
-        });
+        let required = refusal(|ctx: Ctx| ctx.ask("k", elicit("?"))?.required().map(|_| ()));
+        assert!(said(&required.await).starts_with("Initialization failed: "), "it cannot be asked, which it is told");
+        let asks = refusal(|| Err::<(), _>(CallError::ask([("k", Question::Roots)], "")));
         assert_eq!(said(&asks.await), "Initialization failed: internal error");
         let panics = refusal(|| -> Assigns<()> { panic!("a secret") });
         assert_eq!(said(&panics.await), "Initialization failed: internal error");
