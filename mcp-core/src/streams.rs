@@ -94,6 +94,11 @@ impl Streams {
         self.streams.iter().all(|(_, stream)| stream.is_quiet())
     }
 
+    /// The id that is given out next.
+    pub(crate) const fn next_id(&self) -> StreamId {
+        StreamId(self.next)
+    }
+
     /// Whether an id was given out.
     pub(crate) const fn minted(&self, id: StreamId) -> bool {
         id.0 < self.next
