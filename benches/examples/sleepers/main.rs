@@ -4,6 +4,7 @@
 //! ```text
 //! sleepers fresh N            resident bytes of N sleepers that lived in waves
 //! sleepers answered N         the same, each after an answer of 1 MiB
+//! sleepers streamed N         the same, the answer in events, which are kept for a while
 //! sleepers together N         N live together, fall asleep, wake, sleep, end, and a second wave comes
 //! sleepers returned N         the same, with an allocator that gives pages back: no more is to stay than sleepers take
 //! sleepers wake N TIMES       a call to a sleeper beside the same to a live session
@@ -43,6 +44,7 @@ fn run(command: &str, numbers: &[usize]) -> io::Result<ExitCode> {
     match (command, numbers) {
         ("fresh", [sessions]) => return Ok(memory::fresh(*sessions).verdict()),
         ("answered", [sessions]) => return Ok(memory::answered(*sessions).verdict()),
+        ("streamed", [sessions]) => return Ok(memory::streamed(*sessions).verdict()),
         ("together", [sessions]) => return Ok(memory::together(*sessions, false).verdict()),
         ("returned", [sessions]) => return Ok(memory::together(*sessions, true).verdict()),
         ("listening", [connections]) => return Ok(sockets::listening(*connections)?.verdict()),

@@ -34,6 +34,24 @@ pub(crate) fn answered(sessions: usize) -> Report {
     report
 }
 
+/// The same after a megabyte in events, once nobody can come back to them any more.
+pub(crate) fn streamed(sessions: usize) -> Report {
+    let (world, floor) = begin(sessions);
+    world.put_to_sleep(0..sessions, |number, id| {
+        let bytes = world.stream(number, id, world::LARGE);
+        assert!(bytes > 1 << 20, "the answer must be large");
+    });
+    let mut report = Report::new(floor);
+    report.bytes("asleep, each after 1 MiB in events", rss::own(), sessions, None);
+    world.clock.advance(world::RESUME);
+    // As if another client came.
+    let id = world.open(sessions);
+    world.call(sessions, &id, world::CALL);
+    world.settle(sessions + 1);
+    report.bytes("the same, the events forgotten", rss::own(), sessions, Some(ASLEEP));
+    report
+}
+
 /// Those that lived all together, and what comes of them. How much of it stays with the process is the allocator's to say; of
 /// one that gives pages back, no more is to stay than sleepers take.
 pub(crate) fn together(sessions: usize, gives_back: bool) -> Report {

@@ -37,6 +37,8 @@ pub(crate) const SESSION: &str = "mcp-session-id";
 pub(crate) const QUIET: Duration = Duration::from_secs(2);
 /// The idle time after which one ends, as it is by default.
 pub(crate) const IDLE: Duration = Duration::from_secs(7200);
+/// How long events are kept after their stream has ended, and a little more.
+pub(crate) const RESUME: Duration = Duration::from_secs(310);
 /// The most that are made together of those that are to sleep: what lives at once leaves its mark on the heap.
 const WAVE: usize = 1000;
 /// Rounds of the watch that are waited for.
@@ -160,8 +162,21 @@ impl World {
         bytes
     }
 
+    /// The same by a client that takes events alone: they are kept for it in case that it comes back.
+    pub(crate) fn stream(&self, number: usize, session: &HeaderValue, body: &'static str) -> usize {
+        let mut request = request(number, Some(session), body);
+        request.headers_mut().insert("accept", HeaderValue::from_static("text/event-stream"));
+        let (response, bytes) = self.answer(request);
+        assert_eq!(response.headers().get("content-type").map(HeaderValue::as_bytes), Some(&b"text/event-stream"[..]));
+        bytes
+    }
+
     fn post(&self, number: usize, session: Option<&HeaderValue>, body: &'static str) -> (Response<()>, usize) {
-        let response = self.wait(self.service.handle_bytes(request(number, session, body)));
+        self.answer(request(number, session, body))
+    }
+
+    fn answer(&self, request: Request<Bytes>) -> (Response<()>, usize) {
+        let response = self.wait(self.service.handle_bytes(request));
         let (head, mut body) = response.into_parts();
         let bytes = self.read(&mut body);
         (Response::from_parts(head, ()), bytes)
@@ -191,7 +206,7 @@ impl World {
 }
 
 /// A POST as a client sends it.
-pub(crate) fn request(number: usize, session: Option<&HeaderValue>, body: &'static str) -> Request<Bytes> {
+fn request(number: usize, session: Option<&HeaderValue>, body: &'static str) -> Request<Bytes> {
     let mut request = Request::post("/mcp")
         .header("host", "127.0.0.1:8000")
         .header("content-type", "application/json")
