@@ -217,8 +217,8 @@ impl Builder {
     /// A request for a session that another node holds is handed on to it. Code that it runs sees who asks and the request's
     /// headers, but for `Authorization`, `Cookie` and the like, and none of the extensions that middleware has set.
     #[must_use]
-    pub fn cluster(mut self, cluster: Cluster) -> Self {
-        self.cluster = Some(cluster);
+    pub fn cluster(mut self, cluster: impl Into<Cluster>) -> Self {
+        self.cluster = Some(cluster.into());
         self
     }
 

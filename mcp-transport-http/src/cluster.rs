@@ -90,7 +90,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// use mcp_transport_http::{Cluster, store::Memory};
 ///
 /// let memory = Arc::new(Memory::new(&Policy::default()));
-/// let cluster = Cluster::new(memory.clone(), memory.clone(), memory);
+/// let cluster = Cluster::from(memory);
 /// # let _ = cluster;
 /// ```
 #[derive(Clone)]
@@ -127,6 +127,20 @@ impl Cluster {
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience.max(Duration::from_millis(1));
         self
+    }
+}
+
+/// Whatever is all three at once.
+impl<S: SessionStore + EventLog + Relay> From<Arc<S>> for Cluster {
+    fn from(store: Arc<S>) -> Self {
+        Self::new(Arc::<S>::clone(&store), Arc::<S>::clone(&store), store)
+    }
+}
+
+#[cfg(feature = "redis")]
+impl From<crate::store::Redis> for Cluster {
+    fn from(store: crate::store::Redis) -> Self {
+        Arc::new(store).into()
     }
 }
 
