@@ -322,7 +322,6 @@ impl Roster {
     }
 
     fn sleeper_due(&mut self, now: Time) -> Option<Due> {
-        self.sleepers.advance(now);
         while let Some(row) = self.sleepers.due(now) {
             let record = *self.sleepers.get(row);
             let session = record.id;
