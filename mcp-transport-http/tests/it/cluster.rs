@@ -19,6 +19,7 @@ use crate::support::*;
 
 mod faults;
 mod faulty;
+mod random;
 
 use faulty::Faulty;
 
