@@ -52,6 +52,7 @@ use crate::store::{EventLog, NodeId, Relay, SessionStore, StoreError};
 use crate::sync::lock;
 
 mod ask;
+mod batch;
 mod cell;
 mod commit;
 mod conversations;
@@ -65,13 +66,11 @@ mod slot;
 mod state;
 mod table;
 
-pub(crate) use frame::Verb;
-
+use batch::Batch;
 use cell::Cell;
 use conversations::Conversations;
 use deadlines::Deadlines;
 use frame::Frame;
-use state::Batch;
 use table::Table;
 
 /// How long a lease is good that is not renewed: 10 s. A third of it passes between two renewals, so that two may fail; sessions

@@ -20,7 +20,6 @@ use mcp_core::{Caller, Catalog, Change, Close, Exchange, Head, Input, Reply, Ses
 use crate::answer::{not_here, refuse, respond, whole};
 use crate::body::Body;
 use crate::builder::{Builder, Place};
-use crate::cluster::Verb;
 use crate::cors;
 use crate::head::RequestHead;
 #[cfg(feature = "sse")]
@@ -269,9 +268,8 @@ fn without_body(shared: &Arc<Shared>, parts: &Parts, caller: &Caller, cx: &mut C
         _ => return Answered::Now(whole(route::other(shared.endpoint()))),
     };
     if let Some(node) = &shared.node {
-        let verb = if parts.method == Method::GET { Verb::Get } else { Verb::Delete };
         let context = Arc::new(RequestHead::from(parts.clone()));
-        if let Some(answered) = node.answer(shared, &route, verb, caller, &context, None, cx) {
+        if let Some(answered) = node.answer(shared, &route, caller, &context, None, cx) {
             return answered;
         }
     }
@@ -322,7 +320,7 @@ pub(crate) fn post(
     let now = shared.now();
     let route = route::post(endpoint, &message, &head);
     if let Some(node) = &shared.node
-        && let Some(answered) = node.answer(shared, &route, Verb::Post, caller, &context, Some(&message), cx)
+        && let Some(answered) = node.answer(shared, &route, caller, &context, Some(&message), cx)
     {
         return answered;
     }

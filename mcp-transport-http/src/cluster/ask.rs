@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, Method};
 use mcp_core::headers::{Field, Head};
 use mcp_core::route::Route;
 use mcp_core::wire::{Message, Shape};
@@ -28,8 +28,8 @@ use crate::store::SessionKey;
 
 /// What a client wants of a session.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
-    pub(crate) verb: Verb,
+pub(super) struct Request {
+    pub(super) verb: Verb,
     pub(crate) session: SessionId,
     pub(crate) caller: Caller,
     pub(crate) head: Arc<RequestHead>,
@@ -70,7 +70,7 @@ impl Request {
 }
 
 /// The answer to a request for a durable session, wherever it comes from.
-pub(crate) struct Asking {
+pub(super) struct Asking {
     shared: Arc<Shared>,
     step: Step,
 }
@@ -106,17 +106,20 @@ impl Asking {
 
 impl Node {
     /// Answers what concerns a session; `None` for everything else.
-    #[allow(clippy::too_many_arguments)]
     pub(crate) fn answer(
         self: &Arc<Self>,
         shared: &Arc<Shared>,
         route: &Route,
-        verb: Verb,
         caller: &Caller,
         head: &Arc<RequestHead>,
         message: Option<&Message>,
         cx: &mut Context<'_>,
     ) -> Option<Answered> {
+        let verb = match *head.method() {
+            Method::GET => Verb::Get,
+            Method::DELETE => Verb::Delete,
+            _ => Verb::Post,
+        };
         let request = |session| Request {
             verb,
             session,

@@ -11,8 +11,9 @@ use std::task::{Context, Poll, Waker};
 use mcp_core::drive::{Link, Uplink};
 use mcp_core::{CallId, Fault, Input, Machine as _, Note, Outcome, Session, StreamId, Ticket, Time};
 
+use super::batch::Batch;
 use super::reader::Local;
-use super::state::{At, Batch, Due, Flight, Held, Life, State};
+use super::state::{At, Due, Flight, Held, Life, State};
 use super::{Node, unavailable};
 use crate::bell::Bell;
 use crate::head::RequestHead;

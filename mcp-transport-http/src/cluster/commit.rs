@@ -4,8 +4,9 @@ use std::future::poll_fn;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use super::batch::{Batch, Step, Store};
 use super::cell::Cell;
-use super::state::{Batch, Life, Step, Store};
+use super::state::Life;
 use super::{Backoff, Node};
 use crate::shared::Shared;
 use crate::store::{SessionKey, StoreError};

@@ -56,6 +56,9 @@ struct Answer {
     waker: Option<Waker>,
 }
 
+/// What a frame does to an answer.
+type Act = Box<dyn FnOnce(&mut Answer)>;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     /// It was said whole.
@@ -137,7 +140,7 @@ impl Conversations {
 
     /// Something has come for a request that was handed on.
     pub(super) fn heard(&self, from: NodeId, frame: Frame) {
-        let (name, act): (u64, Box<dyn FnOnce(&mut Answer)>) = match frame {
+        let (name, act): (u64, Act) = match frame {
             Frame::Whole { conversation, reply, bytes } => (
                 conversation,
                 Box::new(move |answer| {

@@ -53,7 +53,7 @@ pub(super) struct Ask {
 
 /// What is asked of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verb {
+pub(super) enum Verb {
     Post,
     Get,
     Delete,
@@ -255,7 +255,7 @@ fn take_text(bytes: &mut Bytes) -> Option<String> {
 }
 
 fn take_all(bytes: &mut Bytes) -> Option<Vec<u64>> {
-    if bytes.len() % 8 != 0 {
+    if !bytes.len().is_multiple_of(8) {
         return None;
     }
     let mut all = Vec::with_capacity(bytes.len() / 8);

@@ -7,14 +7,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_core::policy::Timing;
 use mcp_core::{
-    Asleep, Call, CallId, Close, Endpoint, EventId, Generations, Input, Machine as _, MachineId, Output, Pull, Session,
-    Snapshot, Span, StreamId, Ticket, Time, Timer,
+    Asleep, Call, CallId, Endpoint, EventId, Generations, Input, Machine as _, MachineId, Output, Pull, Session, Span,
+    StreamId, Ticket, Time,
 };
 
+use super::batch::{Batch, Step, Store};
 use super::slot::{End, From, Piece, Slot, Tail};
 use crate::head::RequestHead;
 use crate::source::log;
 use crate::spawned::Stop;
+
+mod sleep;
 
 /// A durable session.
 #[derive(Debug)]
@@ -73,6 +76,8 @@ pub(super) enum Life {
 struct Stored {
     /// The last version that was written, or tried.
     version: u64,
+    /// The last version that the store has confirmed.
+    confirmed: u64,
     exists: bool,
     digest: Option<u64>,
     at: Time,
@@ -90,45 +95,6 @@ pub(super) struct Flight {
 
 /// A run that waits, and the request that it comes of.
 pub(super) type Held = (Ticket, Box<Call>, Option<Arc<RequestHead>>);
-
-/// What is to be stored before anything more may leave. It is done again as it is until it is confirmed.
-#[derive(Debug)]
-pub(super) enum Batch {
-    Store(Box<Store>),
-    /// The session sleeps, and nobody here needs it.
-    Release {
-        version: u64,
-        snapshot: Option<Snapshot>,
-        keep: Duration,
-    },
-    /// It has ended.
-    Remove,
-}
-
-#[derive(Debug)]
-pub(super) struct Store {
-    pub(super) step: Step,
-    pub(super) version: u64,
-    pub(super) snapshot: Snapshot,
-    pub(super) digest: u64,
-    pub(super) keep: Duration,
-    pub(super) opening: bool,
-    pub(super) events: Vec<(EventId, Bytes)>,
-    pub(super) ended: Vec<StreamId>,
-}
-
-/// How far a [`Store`] has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// The session is made, with its state.
-    Create,
-    /// Its first events follow.
-    AppendAlone,
-    /// Events come before their state.
-    Append,
-    Save,
-    Done,
-}
 
 /// When something happens, and under what.
 #[derive(Clone, Copy, Debug)]
@@ -174,7 +140,7 @@ impl State {
             ready: Vec::new(),
             tails: Vec::new(),
             committing: false,
-            stored: Stored { version: 0, exists: false, digest: None, at: now, opening: true },
+            stored: Stored { version: 0, confirmed: 0, exists: false, digest: None, at: now, opening: true },
             listed,
             active: now,
             heard: 0,
@@ -190,7 +156,7 @@ impl State {
         let tail = |event: &EventId| (event.stream, Tail { stored: event.number, said: event.number });
         self.tails = machine.last_events().iter().map(tail).collect();
         let digest = machine.checkpoint(self.listed).map(|checkpoint| checkpoint.digest).filter(|_| clean);
-        self.stored = Stored { version, exists: true, digest, at: self.stored.at, opening: false };
+        self.stored = Stored { version, confirmed: version, exists: true, digest, at: self.stored.at, opening: false };
         // Its client is known to be there: it has asked.
         self.heard = 2;
         self
@@ -241,39 +207,11 @@ impl State {
         }
     }
 
-    /// Wakes it, if it sleeps and that makes a difference: a client that listens is told what has changed.
-    pub(super) fn hear_of_change(&mut self, at: At<'_>) -> Option<Due> {
-        if !matches!(self.machine, Machinery::Asleep(_)) {
-            return None;
-        }
-        let mut due = Due::default();
-        if !self.slots.is_empty() && self.awake(at).is_some() {
-            self.obey(None, &mut due);
-            self.move_on(at, &mut due);
-        }
-        Some(due)
-    }
-
-    /// Wakes it for an input that is about to come.
-    pub(super) fn rouse(&mut self, at: At<'_>) -> Due {
-        let mut due = Due::default();
-        if self.awake(at).is_none() {
-            self.drop_all(Life::Fenced, &mut due);
-        }
-        self.obey(None, &mut due);
-        due
-    }
-
     pub(super) fn machine(&self) -> Option<&Session> {
         match &self.machine {
             Machinery::Awake(machine) => Some(machine),
             Machinery::Asleep(_) | Machinery::Gone => None,
         }
-    }
-
-    /// Whether it follows that resource in its sleep.
-    pub(super) fn follows_asleep(&self, uri: &str) -> bool {
-        matches!(&self.machine, Machinery::Asleep(asleep) if asleep.follows.iter().any(|followed| **followed == *uri))
     }
 
     /// A deadline has come: of a sleeper it may be a silence only.
@@ -301,16 +239,6 @@ impl State {
             }
             Machinery::Gone => None,
         }
-    }
-
-    /// Lets it sleep, if nothing keeps it awake any more.
-    pub(super) fn settle(&mut self, at: At<'_>) -> Due {
-        let mut due = Due::default();
-        if matches!(&self.machine, Machinery::Asleep(_)) && self.slots.is_empty() && self.awake(at).is_some() {
-            self.obey(None, &mut due);
-        }
-        self.move_on(at, &mut due);
-        due
     }
 
     fn obey(&mut self, context: Option<&Arc<RequestHead>>, due: &mut Due) {
@@ -380,7 +308,7 @@ impl State {
         let (events, ended) = self.pull_all();
         self.slots.iter_mut().for_each(Slot::stage);
         due.batch = match self.life {
-            Life::Live => self.to_store(at, events, ended),
+            Life::Live => self.due(at, events, ended),
             _ => self.stored.exists.then_some(Batch::Remove),
         };
         self.committing = due.batch.is_some();
@@ -440,7 +368,7 @@ impl State {
     }
 
     /// What has to be stored before anything more may leave, if there is anything.
-    fn to_store(&mut self, at: At<'_>, events: Vec<(EventId, Bytes)>, ended: Vec<StreamId>) -> Option<Batch> {
+    fn due(&mut self, at: At<'_>, events: Vec<(EventId, Bytes)>, ended: Vec<StreamId>) -> Option<Batch> {
         let checkpoint = self.machine()?.checkpoint(self.listed)?;
         let idle = at.timing().idle;
         // Two messages, and it has begun.
@@ -469,76 +397,6 @@ impl State {
         })))
     }
 
-    /// Puts a quiet session to sleep: it is the store's if nobody here needs it.
-    fn sleep(&mut self, at: At<'_>) -> Option<Batch> {
-        let quiet = self.running.is_empty() && self.stored.exists && self.heard >= 2;
-        if !quiet || !self.machine().is_some_and(|machine| machine.is_drowsy() && machine.can_sleep()) {
-            return None;
-        }
-        let Machinery::Awake(machine) = std::mem::replace(&mut self.machine, Machinery::Gone) else { return None };
-        let asleep = match machine.sleep(self.listed) {
-            Ok(asleep) => asleep,
-            Err(machine) => {
-                self.machine = Machinery::Awake(machine);
-                return None;
-            }
-        };
-        // Nobody would wake it in the store: what it waits for, and what it wants to hear of, keep it here.
-        let waits = matches!(asleep.wake_at, Some((_, timer)) if timer != Timer::Idle);
-        if waits || !self.slots.is_empty() || !asleep.follows.is_empty() {
-            self.machine = Machinery::Asleep(Box::new(asleep));
-            return None;
-        }
-        Some(self.to_release(at, asleep))
-    }
-
-    fn to_release(&mut self, at: At<'_>, asleep: Asleep) -> Batch {
-        let keep = match asleep.wake_at {
-            Some((time, Timer::Idle)) => time.since(at.now),
-            Some((time, _)) => Span(time.since(at.now).0.saturating_add(at.timing().idle.0)),
-            None => at.timing().idle,
-        };
-        self.stored.version += 1;
-        self.life = Life::Leaving;
-        let snapshot = Some(asleep.snapshot.clone());
-        // In case that the store does not take it.
-        self.machine = Machinery::Asleep(Box::new(asleep));
-        Batch::Release { version: self.stored.version, snapshot, keep: keep.into() }
-    }
-
-    /// Lets go of a session whose calls have ended, whoever reads: the node goes down.
-    pub(super) fn let_go(&mut self, at: At<'_>) -> Due {
-        let mut due = Due::default();
-        let busy = self.committing || !self.running.is_empty() || !self.ready.is_empty();
-        if self.life != Life::Live || busy {
-            return due;
-        }
-        if !self.stored.exists {
-            return self.handle(at, Input::Close(Close::Shutdown), None);
-        }
-        let asleep = match std::mem::replace(&mut self.machine, Machinery::Gone) {
-            Machinery::Asleep(asleep) => Some(*asleep),
-            Machinery::Awake(machine) => match machine.sleep(self.listed) {
-                Ok(asleep) => Some(asleep),
-                Err(machine) => {
-                    self.machine = Machinery::Awake(machine);
-                    None
-                }
-            },
-            Machinery::Gone => None,
-        };
-        self.committing = true;
-        due.batch = Some(match asleep {
-            Some(asleep) => self.to_release(at, asleep),
-            // What was stored last is all that there is of it.
-            None => {
-                self.life = Life::Leaving;
-                Batch::Release { version: self.stored.version, snapshot: None, keep: at.timing().idle.into() }
-            }
-        });
-        due
-    }
-
     /// Something was stored: what waited for it may leave.
     pub(super) fn committed(&mut self, at: At<'_>, batch: &Batch) -> Due {
         let mut due = Due::default();
@@ -549,7 +407,8 @@ impl State {
         self.failing = None;
         if let Batch::Store(store) = batch {
             let Store { version, digest, opening, .. } = **store;
-            self.stored = Stored { version, exists: true, digest: Some(digest), at: at.now, opening };
+            self.stored =
+                Stored { version, confirmed: version, exists: true, digest: Some(digest), at: at.now, opening };
             self.tails.iter_mut().for_each(|(_, tail)| tail.stored = tail.said);
         }
         due.wakers.extend(self.slots.iter_mut().filter_map(Slot::release));
@@ -638,6 +497,11 @@ impl State {
     /// Whether the store knows it as this node's.
     pub(super) fn is_held(&self) -> bool {
         self.stored.exists && self.life == Life::Live
+    }
+
+    /// The last version that the store has confirmed.
+    pub(super) const fn confirmed(&self) -> u64 {
+        self.stored.confirmed
     }
 
     /// Whether what was released may leave.

@@ -1,7 +1,7 @@
 //! The sessions of this node, and those that are just being fetched: one fetch at a time for each.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
@@ -14,6 +14,9 @@ use crate::bell::Bell;
 use crate::shared::Shared;
 use crate::store::{Acquired, NodeId, SessionKey, StoreError};
 use crate::sync::lock;
+
+/// Sessions of which it is known how far they had come when they were here last: 256.
+const KNOWN: usize = 256;
 
 /// Where a session is.
 #[derive(Clone, Debug)]
@@ -39,6 +42,8 @@ struct Entries {
     by_key: HashMap<SessionKey, Entry>,
     /// How many each principal has here: only of those who have any.
     by_principal: HashMap<Principal, usize>,
+    /// The versions of some that were here, oldest first: no later one can be lower.
+    known: VecDeque<(SessionKey, u64)>,
 }
 
 #[derive(Clone, Debug)]
@@ -92,11 +97,21 @@ impl Table {
 
     /// Lets a session go; not another one that has taken its place.
     pub(super) fn remove(&self, cell: &Arc<Cell>) {
+        let version = cell.lock().confirmed();
         let mut entries = lock(&self.entries);
         let is_it = |entry: &Entry| matches!(entry, Entry::Here(here) if Arc::ptr_eq(here, cell));
         if entries.by_key.get(cell.key()).is_some_and(is_it) {
             entries.remove(cell.key());
         }
+        if entries.known.len() >= KNOWN {
+            entries.known.pop_front();
+        }
+        entries.known.push_back((cell.key().clone(), version));
+    }
+
+    /// Whether the store has said of that session before that it had come further.
+    fn runs_back(&self, key: &SessionKey, version: u64) -> bool {
+        lock(&self.entries).known.iter().any(|(known, last)| known == key && version <= *last)
     }
 
     /// What is there of a session; whoever finds nothing is to fetch it.
@@ -242,6 +257,10 @@ impl Node {
         let caller = mcp_core::Caller { principal: key.principal.clone(), ..mcp_core::Caller::default() };
         if snapshot.session() != Some(key.session) || !snapshot.belongs_to(&caller) {
             tracing::error!(session = ?key.session, "the store has given the state of another session: it is not served");
+            return Found::Missing;
+        }
+        if self.table.runs_back(key, beginning.version) {
+            tracing::error!(session = ?key.session, "the store has given an old state of a session: it is not served");
             return Found::Missing;
         }
         let listed = self.listed(&shared);

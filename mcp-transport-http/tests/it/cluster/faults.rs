@@ -188,3 +188,33 @@ async fn a_quiet_session_goes_back_to_the_store_and_wakes_at_any_node() {
     assert_eq!(send(&one, legacy(Some(&session), &ping(4))).await.status, 404, "idle for too long");
     assert!(memory.is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_store_makes_up_is_refused_for_that_session_alone_http_21() {
+    let memory = memory();
+    let (one, store) = faulty(&memory, Tools::new());
+    let [mine, other, good] = [open(&one).await, open(&one).await, open(&one).await];
+    one.shutdown(Duration::ZERO).await;
+    // Another process, to which the store says what it likes.
+    let (two, lies) = faulty(&memory, Tools::new());
+    let garbage = mcp_core::Snapshot::from_bytes(Bytes::from_static(b"\x02garbage"));
+    let theirs = store.snapshot_of(&other);
+    lies.lie(&mine, theirs);
+    lies.lie(&other, garbage);
+    for session in [&mine, &other] {
+        let got = send(&two, legacy(Some(session), &ping(1))).await;
+        assert_eq!(got.status, 404, "{got:?}");
+    }
+    assert_eq!(send(&two, legacy(Some(&good), &ping(1))).await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_that_a_session_has_left_behind_is_refused() {
+    let memory = memory();
+    let (one, store) = faulty(&memory, Tools::new());
+    let session = open(&one).await;
+    sleep(Duration::from_secs(90)).await;
+    assert_eq!(store.count(Op::Release), 1);
+    store.run_back();
+    assert_eq!(send(&one, legacy(Some(&session), &ping(1))).await.status, 404);
+}

@@ -1,11 +1,11 @@
 //! A store that fails as it is told to, for one node.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcp_core::{EventId, Snapshot, StreamId};
+use mcp_core::{EventId, SessionId, Snapshot, StreamId};
 use mcp_transport_http::store::{
     Acquired, EventLog, Memory, NodeId, Relay, Replay, SessionKey, SessionStore, StoreError, Storing,
 };
@@ -63,6 +63,11 @@ struct State {
     seen: VecDeque<Op>,
     /// The node is cut off from everything.
     cut: bool,
+    /// The last state of each session that was stored.
+    stored: HashMap<SessionId, Snapshot>,
+    /// What it is said to be instead.
+    lies: HashMap<SessionId, Snapshot>,
+    runs_back: bool,
 }
 
 impl std::fmt::Debug for Faulty {
@@ -73,7 +78,14 @@ impl std::fmt::Debug for Faulty {
 
 impl Faulty {
     pub(crate) fn new(memory: &Memory) -> Self {
-        let state = State { decide: Box::new(|_| Fate::Fine), seen: VecDeque::new(), cut: false };
+        let state = State {
+            decide: Box::new(|_| Fate::Fine),
+            seen: VecDeque::new(),
+            cut: false,
+            stored: HashMap::new(),
+            lies: HashMap::new(),
+            runs_back: false,
+        };
         let (cutting, healing) = (Arc::default(), Arc::default());
         Self { memory: memory.clone(), state: Arc::new(Mutex::new(state)), cutting, healing }
     }
@@ -104,6 +116,21 @@ impl Faulty {
             op if op == at => Fate::Dies,
             _ => Fate::Fine,
         });
+    }
+
+    /// The state that was stored of a session last.
+    pub(crate) fn snapshot_of(&self, session: &str) -> Snapshot {
+        self.state.lock().unwrap().stored[&id(session)].clone()
+    }
+
+    /// Says that this is the state of that session.
+    pub(crate) fn lie(&self, session: &str, snapshot: Snapshot) {
+        self.state.lock().unwrap().lies.insert(id(session), snapshot);
+    }
+
+    /// Says from now on that every session is in its first version.
+    pub(crate) fn run_back(&self) {
+        self.state.lock().unwrap().runs_back = true;
     }
 
     pub(crate) fn is_cut(&self) -> bool {
@@ -169,6 +196,10 @@ impl Faulty {
     }
 }
 
+fn id(session: &str) -> SessionId {
+    SessionId::parse(session.as_bytes()).unwrap()
+}
+
 impl SessionStore for Faulty {
     fn create<'a>(
         &'a self,
@@ -182,7 +213,21 @@ impl SessionStore for Faulty {
     }
 
     fn acquire<'a>(&'a self, key: &'a SessionKey, node: NodeId, lease: Duration) -> Storing<'a, Acquired> {
-        self.run(Op::Acquire, self.memory.acquire(key, node, lease))
+        let (lie, runs_back) = {
+            let state = self.state.lock().unwrap();
+            (state.lies.get(&key.session).cloned(), state.runs_back)
+        };
+        let acquire = self.memory.acquire(key, node, lease);
+        let acquire = Box::pin(async move {
+            acquire.await.map(|acquired| match (acquired, lie) {
+                (Acquired::Ours { version, clean, .. }, Some(snapshot)) => Acquired::Ours { version, snapshot, clean },
+                (Acquired::Ours { snapshot, clean, .. }, None) if runs_back => {
+                    Acquired::Ours { version: 1, snapshot, clean }
+                }
+                (acquired, _) => acquired,
+            })
+        });
+        self.run(Op::Acquire, acquire)
     }
 
     fn save<'a>(
@@ -208,6 +253,8 @@ impl SessionStore for Faulty {
         snapshot: Option<Snapshot>,
         keep: Duration,
     ) -> Storing<'a, ()> {
+        let stored = snapshot.clone().map(|snapshot| (key.session, snapshot));
+        self.state.lock().unwrap().stored.extend(stored);
         self.run(Op::Release, self.memory.release(key, node, version, snapshot, keep))
     }
 
