@@ -27,6 +27,9 @@ pub enum Answer {
     Complete(Completion),
     /// Of an extension's method: the members of the result, as JSON text of an object.
     Extension(Bytes),
+    /// Of [`Kind::Init`](crate::Kind::Init): that the client is let in, and what is kept of it. Opaque bytes, at most
+    /// [`Limits::assigns`](crate::policy::Limits); every later [`Call`](crate::Call) is handed them.
+    Init(Bytes),
 }
 
 /// The result of a tool.

@@ -234,6 +234,7 @@ fn bound(caller: &Caller, kind: &Kind) -> Vec<u8> {
         // These may not ask (MRTR-1).
         Kind::Complete { context, .. } => ("", context),
         Kind::Extension { params, .. } => ("", params),
+        Kind::Init => ("", &none),
     };
     let method = kind.method();
     let mut bound = Vec::with_capacity(64 + params.len());

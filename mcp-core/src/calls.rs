@@ -9,7 +9,9 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use crate::fault::Fault;
 use crate::machine::{Call, CallId, Kind, Level, MachineId, StreamId, Ticket};
+use crate::modern::Step;
 use crate::peer::{Caller, Era, Peer};
 use crate::question::{Response, Resume};
 use crate::time::Time;
@@ -46,6 +48,8 @@ pub(crate) struct Slot {
     /// Whether its sender was shown what was chosen for it, so that no cache may share the answer (CACHE-4). Legacy ones are
     /// told nothing of caches.
     pub(crate) chosen: bool,
+    /// What its init said, or a run of it since, where there is no session that keeps that.
+    pub(crate) assigns: Option<Bytes>,
     /// What it waits for.
     pub(crate) phase: Phase,
 }
@@ -55,6 +59,8 @@ pub(crate) struct Slot {
 pub(crate) enum Phase {
     /// Its handler.
     Running,
+    /// The server's word that the client is let in; then this is done.
+    Initializing(Box<Result<Step, Fault>>),
     /// Its client: a legacy request with open questions.
     Asking(Asking),
 }
@@ -71,7 +77,7 @@ pub(crate) struct Asking {
 }
 
 /// What is admitted to run: a [`Slot`] to be.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Admission {
     pub(crate) id: Id,
     pub(crate) peer: Arc<Peer>,
@@ -84,6 +90,8 @@ pub(crate) struct Admission {
     pub(crate) rounds: u32,
     /// As [`Slot::chosen`].
     pub(crate) chosen: bool,
+    /// As [`Slot::assigns`].
+    pub(crate) assigns: Option<Bytes>,
 }
 
 /// The name of no call: ids count from 1.
@@ -112,18 +120,24 @@ impl Slot {
             deadline,
             rounds: admission.rounds,
             chosen: admission.chosen,
+            assigns: admission.assigns,
             phase: Phase::Running,
         };
         (slot, admission.resume)
     }
 
     /// Begins a run under a new name.
-    pub(crate) fn run(&mut self, call: CallId, carries_notes: bool, resume: Option<Box<Resume>>) -> Box<Call> {
+    pub(crate) fn run(
+        &mut self,
+        call: CallId,
+        carries_notes: bool,
+        resume: Option<Box<Resume>>,
+        assigns: Bytes,
+    ) -> Box<Call> {
         self.call = call;
         if self.origin == UNNAMED {
             self.origin = call;
         }
-        self.phase = Phase::Running;
         Box::new(Call {
             id: call,
             kind: self.kind.clone(),
@@ -133,11 +147,25 @@ impl Slot {
             progress: self.token.is_some() && carries_notes,
             resume,
             deadline: self.deadline,
+            assigns,
         })
     }
 
     pub(crate) fn era(&self) -> Era {
         self.peer.revision.era()
+    }
+
+    /// Whether some code of the server's runs for it.
+    pub(crate) const fn runs(&self) -> bool {
+        match self.phase {
+            Phase::Running | Phase::Initializing(_) => true,
+            Phase::Asking(_) => false,
+        }
+    }
+
+    /// Whether it is the `initialize` of a conversation.
+    pub(crate) fn opens(&self) -> bool {
+        matches!(&self.phase, Phase::Initializing(then) if matches!(**then, Ok(Step::Open(_))))
     }
 }
 
@@ -182,8 +210,7 @@ impl Calls {
     /// The slot whose running call the ticket names, and where it is. `None` if it came too late.
     pub(crate) fn redeem(&self, ticket: &Ticket) -> Option<u32> {
         let slot = self.get(ticket.slot)?;
-        let runs = matches!(slot.phase, Phase::Running);
-        (ticket.machine == self.machine && slot.call == ticket.call && runs).then_some(ticket.slot)
+        (ticket.machine == self.machine && slot.call == ticket.call && slot.runs()).then_some(ticket.slot)
     }
 
     pub(crate) fn get(&self, index: u32) -> Option<&Slot> {
@@ -211,7 +238,7 @@ impl Calls {
         u32::try_from(index).ok()
     }
 
-    /// Where the slot of a running call is.
+    /// Where the slot of a running call is, unless it is an init, which has nothing to say on the way.
     pub(crate) fn running(&self, call: CallId) -> Option<u32> {
         self.find(|slot| slot.call == call && matches!(slot.phase, Phase::Running))
     }
@@ -230,7 +257,7 @@ impl Calls {
 
     /// Whether a handler runs: open questions alone do not count.
     pub(crate) fn any_running(&self) -> bool {
-        self.iter().any(|slot| matches!(slot.phase, Phase::Running))
+        self.iter().any(Slot::runs)
     }
 }
 

@@ -22,10 +22,12 @@ use crate::question::{Question, Response, Resume};
 use crate::settle::{self, Settled};
 use crate::stream::Stream;
 use crate::streams::Streams;
+use crate::time::Time;
 use crate::timers::{Timer, Timers};
 use crate::wire::{Id, Message, Param, write};
 use crate::{ask, question};
 
+mod init;
 mod listen;
 mod snapshot;
 
@@ -82,13 +84,21 @@ impl Desk {
     pub(crate) fn proceed(&mut self, step: Result<Step, Fault>, id: &Id, from: &Caller, stream: StreamId, era: Era) {
         let fault = match step {
             Ok(Step::Answer(response)) => return self.answer(stream, response, 200),
+            Ok(Step::Open(opening)) => return self.open(*opening, stream),
             Ok(Step::Run(admission)) if self.calls.len() < self.endpoint.limits().calls => {
-                return self.start(admission, from, stream);
+                return self.start(admission, from, stream, self.deadline());
             }
-            Ok(Step::Run(_)) => Fault::busy(),
+            Ok(Step::Init(admission, then)) if self.calls.len() < self.endpoint.limits().calls => {
+                return self.initialize(admission, then, from, stream);
+            }
+            Ok(Step::Run(_) | Step::Init(..)) => Fault::busy(),
             Ok(Step::Listen(listen)) => return self.listen(listen, stream),
             Err(fault) => fault,
         };
+        self.refuse(fault, id, stream, era);
+    }
+
+    fn refuse(&mut self, fault: Fault, id: &Id, stream: StreamId, era: Era) {
         let status = if era == Era::Legacy { settle::legacy_status(&fault) } else { fault.status() };
         self.answer(stream, settle::error(Some(id), &fault), status);
         self.outputs.event(Event::Refused(fault));
@@ -97,6 +107,9 @@ impl Desk {
     /// Ends a run. A ticket that is too late is an event, not an error (ARCHITECTURE, rule 4).
     pub(crate) fn done(&mut self, ticket: &Ticket, mut outcome: Outcome) {
         let Some(index) = self.calls.redeem(ticket) else { return self.outputs.event(Event::Late(ticket.call)) };
+        if self.calls.get(index).is_some_and(|slot| matches!(slot.phase, Phase::Initializing(_))) {
+            return self.initialized(index, outcome);
+        }
         let now = self.clock.now();
         let Some(slot) = self.calls.get_mut(index) else { return };
         if let Some(event) = settle::sift(slot, &mut outcome, &self.endpoint) {
@@ -115,6 +128,7 @@ impl Desk {
         let (stream, origin) = (slot.stream, slot.origin);
         let frame = match note {
             Note::HangUp => return self.hang_up(stream),
+            Note::Assigns(assigns) => return self.assign(call, assigns),
             Note::Progress { .. } => settle::progress(slot, note).map(|json| (FrameKind::Progress(origin), json)),
             Note::PageDone { .. } => settle::page_done(slot, note).map(|json| (FrameKind::Log, json)),
             Note::Log { level, .. } => {
@@ -152,6 +166,7 @@ impl Desk {
                 }
                 self.tell();
             }
+            ("notifications/initialized", legacy::Phase::Initializing { initialized }) => *initialized = true,
             _ => self.outputs.event(Event::Dropped("a notification that means nothing here")),
         }
     }
@@ -161,7 +176,8 @@ impl Desk {
         let id = message.param(Param::RequestId).and_then(|raw| Id::parse(raw, self.endpoint.limits().id));
         let Some(id) = id else { return self.outputs.event(Event::Dropped("a cancellation without a request id")) };
         let mut found = self.unlisten(&id);
-        while let Some(index) = self.calls.find(|slot| slot.id == id) {
+        // CANC-2: `initialize` cannot be cancelled.
+        while let Some(index) = self.calls.find(|slot| slot.id == id && !slot.opens()) {
             found = true;
             self.abandon(index);
         }
@@ -174,8 +190,9 @@ impl Desk {
     pub(crate) fn abandon(&mut self, index: u32) {
         let Some(slot) = self.calls.take(index) else { return };
         self.stop_timers(slot.call);
+        self.shut(&slot);
         match slot.phase {
-            Phase::Running => self.outputs.push(Output::Abandon(slot.call)),
+            Phase::Running | Phase::Initializing(_) => self.outputs.push(Output::Abandon(slot.call)),
             Phase::Asking(asking) => self.withdraw(slot.stream, &asking.open, "The request was cancelled"),
         }
         let Some(stream) = self.streams.get_mut(slot.stream) else { return };
@@ -192,7 +209,7 @@ impl Desk {
         }
         let open = |slot: &Slot| match &slot.phase {
             Phase::Asking(asking) => asking.open.iter().any(|(id, _)| *id == asked),
-            Phase::Running => false,
+            Phase::Running | Phase::Initializing(_) => false,
         };
         let Some(index) = self.calls.find(open) else { return false };
         let response = match (message.error(), message.result_bytes()) {
@@ -268,7 +285,7 @@ impl Desk {
             let Some(slot) = self.calls.get(index) else { return };
             let response = settle::error(Some(&slot.id), &Fault::internal(why));
             match &slot.phase {
-                Phase::Running => self.outputs.push(Output::Abandon(slot.call)),
+                Phase::Running | Phase::Initializing(_) => self.outputs.push(Output::Abandon(slot.call)),
                 Phase::Asking(asking) => self.withdraw(slot.stream, &asking.open.clone(), why),
             }
             self.finish(index, response, 200);
@@ -334,8 +351,12 @@ impl Desk {
         self.rearm(id);
     }
 
-    fn start(&mut self, admission: Admission, from: &Caller, stream: StreamId) {
-        let deadline = self.endpoint.timing().call.map(|span| self.clock.now().after(span));
+    /// When a request that begins now is answered for.
+    fn deadline(&self) -> Option<Time> {
+        self.endpoint.timing().call.map(|span| self.clock.now().after(span))
+    }
+
+    fn start(&mut self, admission: Admission, from: &Caller, stream: StreamId, deadline: Option<Time>) {
         let (slot, resume) = Slot::new(admission, from, stream, deadline);
         let index = self.calls.insert(slot);
         self.rearm(stream);
@@ -347,7 +368,12 @@ impl Desk {
         let Some(slot) = self.calls.get_mut(index) else { return };
         let before = slot.call;
         let carries = self.streams.get(slot.stream).is_some_and(Stream::carries_notes);
-        let mut call = slot.run(ticket.call, carries, resume);
+        let assigns = match (&slot.assigns, slot.era(), self.phase.ready()) {
+            (Some(own), ..) => own.clone(),
+            (None, Era::Legacy, Some(ready)) => ready.assigns.clone(),
+            (None, ..) => Bytes::new(),
+        };
+        let mut call = slot.run(ticket.call, carries, resume, assigns);
         let deadline = slot.deadline;
         if let Some(orphan) = self.timers.at(Timer::Orphan(slot.stream)) {
             call.deadline = Some(call.deadline.map_or(orphan, |at| at.min(orphan)));
@@ -360,6 +386,7 @@ impl Desk {
     fn finish(&mut self, index: u32, response: Vec<u8>, status: u16) {
         let Some(slot) = self.calls.take(index) else { return };
         self.stop_timers(slot.call);
+        self.shut(&slot);
         self.answer(slot.stream, response, status);
     }
 
@@ -460,9 +487,12 @@ impl Desk {
         let Some(slot) = self.calls.get_mut(index) else { return };
         let fault = Fault::too_slow();
         let (response, stream) = (settle::error(Some(&slot.id), &fault), slot.stream);
-        match core::mem::replace(&mut slot.phase, Phase::Running) {
-            Phase::Running => self.outputs.push(Output::Abandon(call)),
-            Phase::Asking(asking) => self.withdraw(stream, &asking.open, "The request took too long"),
+        match &mut slot.phase {
+            Phase::Running | Phase::Initializing(_) => self.outputs.push(Output::Abandon(call)),
+            Phase::Asking(asking) => {
+                let open = core::mem::take(&mut asking.open);
+                self.withdraw(stream, &open, "The request took too long");
+            }
         }
         self.outputs.event(Event::TimedOut(call));
         self.finish(index, response, fault.status());

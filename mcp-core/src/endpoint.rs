@@ -30,6 +30,7 @@ pub struct Endpoint {
     extensions: Box<[ExtensionDecl]>,
     seal: Option<Arc<dyn Seal>>,
     pages: Option<ShownBy>,
+    init: bool,
     /// Indexed by legacy revision.
     initialize: [Bytes; LEGACY],
     /// The same for a client that cannot be told of changes.
@@ -88,6 +89,7 @@ pub struct EndpointBuilder {
     experimental: Vec<(Box<str>, Box<str>)>,
     seal: Option<Arc<dyn Seal>>,
     pages: Option<ShownBy>,
+    init: bool,
 }
 
 impl EndpointBuilder {
@@ -181,6 +183,14 @@ impl EndpointBuilder {
         self
     }
 
+    /// Whether the server's own code is asked before a client is served: see [`Kind::Init`](crate::Kind::Init). What a modern
+    /// client is given is then for no shared cache (CACHE-4). Off by default.
+    #[must_use]
+    pub const fn init(mut self, init: bool) -> Self {
+        self.init = init;
+        self
+    }
+
     /// Serves these revisions only. All by default.
     #[must_use]
     pub fn revisions(mut self, revisions: &[Revision]) -> Self {
@@ -237,6 +247,7 @@ impl EndpointBuilder {
             extensions: self.extensions.into(),
             seal: self.seal,
             pages: self.pages,
+            init: self.init,
         }))
     }
 
@@ -352,6 +363,7 @@ impl Endpoint {
             experimental: Vec::new(),
             seal: None,
             pages: None,
+            init: false,
         }
     }
 
@@ -401,6 +413,12 @@ impl Endpoint {
     #[must_use]
     pub fn newest_legacy(&self) -> Option<Revision> {
         self.served.iter().copied().find(|revision| revision.era() == Era::Legacy)
+    }
+
+    /// Whether the server's own code is asked before a client is served.
+    #[must_use]
+    pub const fn has_init(&self) -> bool {
+        self.init
     }
 
     /// Whether legacy HTTP has sessions.

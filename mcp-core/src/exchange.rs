@@ -7,7 +7,7 @@
 //!      └───────────► Running ─────────────────────────┤
 //!                      │  ▲     Detach, Close: abandoned
 //!                      └──┘
-//!            Done: it cannot ask; run again
+//!            Done: it cannot ask, or its sender is let in; run again
 //! ```
 //!
 //! One that listens is in `listen.rs`.
@@ -16,7 +16,9 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::calls::Slot;
+use bytes::Bytes;
+
+use crate::calls::{self, Slot};
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::headers::{Accept, Head};
@@ -103,23 +105,54 @@ impl Exchange {
         };
         let endpoint = Arc::clone(&self.endpoint);
         let court = Court { endpoint: &endpoint, message, head, from, view, now: self.clock.now() };
-        match modern::admit(&court, id) {
+        let step = modern::admit(&court, id);
+        let deadline = endpoint.timing().call.map(|span| self.clock.now().after(span));
+        self.proceed(step, id, from, deadline);
+    }
+
+    /// Carries out what was decided about the request.
+    fn proceed(&mut self, step: Result<Step, Fault>, id: &Id, from: &Caller, deadline: Option<Time>) {
+        match step {
             Ok(Step::Answer(response)) => self.finish(response, 200),
             Ok(Step::Run(admission)) => {
-                let deadline = endpoint.timing().call.map(|span| self.clock.now().after(span));
                 let (slot, resume) = Slot::new(admission, from, StreamId::ONLY, deadline);
                 self.rearm();
                 self.run(Box::new(slot), resume);
             }
+            Ok(Step::Init(admission, then)) => {
+                let (mut slot, _) = Slot::new(admission, from, StreamId::ONLY, deadline);
+                slot.phase = calls::Phase::Initializing(then);
+                self.rearm();
+                self.run(Box::new(slot), None);
+            }
             Ok(Step::Listen(listen)) => self.claim(listen),
+            // Unreachable by construction: only legacy has conversations.
+            Ok(Step::Open(_)) => self.refuse(Some(id), Fault::internal("A modern request opens nothing")),
             Err(fault) => self.refuse(Some(id), fault),
+        }
+    }
+
+    /// The server's own code has said whether who sent the request is let in.
+    fn initialized(&mut self, slot: Slot, then: Result<Step, Fault>, outcome: Outcome) {
+        match settle::let_in(outcome, &self.endpoint) {
+            Ok(assigns) => {
+                let step = then.map(|step| step.with_assigns(assigns));
+                self.proceed(step, &slot.id, &slot.caller, slot.deadline);
+            }
+            Err(fault) => {
+                self.outputs.event(Event::Refused(fault.clone()));
+                if let Settled::Answered(response, status) = settle::refuse(&slot, fault, &self.endpoint) {
+                    self.finish(response, status);
+                }
+            }
         }
     }
 
     fn run(&mut self, mut slot: Box<Slot>, resume: Option<Box<Resume>>) {
         let ticket = Ticket { machine: self.machine, call: CallId(self.next_call), slot: 0 };
         self.next_call += 1;
-        let call: Box<Call> = slot.run(ticket.call, self.stream.carries_notes(), resume);
+        let assigns = slot.assigns.clone().unwrap_or_default();
+        let call: Box<Call> = slot.run(ticket.call, self.stream.carries_notes(), resume, assigns);
         self.phase = Phase::Running(slot);
         self.outputs.push(Output::Call(ticket, call));
     }
@@ -130,6 +163,9 @@ impl Exchange {
             return self.outputs.event(Event::Late(ticket.call));
         }
         let Phase::Running(mut slot) = core::mem::replace(&mut self.phase, Phase::Closed) else { return };
+        if let calls::Phase::Initializing(then) = core::mem::replace(&mut slot.phase, calls::Phase::Running) {
+            return self.initialized(*slot, *then, outcome);
+        }
         if let Some(event) = settle::sift(&slot, &mut outcome, &self.endpoint) {
             self.outputs.event(event);
         }
@@ -146,7 +182,13 @@ impl Exchange {
 
     fn note(&mut self, call: CallId, note: &Note) {
         let Phase::Running(slot) = &mut self.phase else { return };
-        if slot.call != call || !self.stream.carries_notes() {
+        if slot.call != call || !matches!(slot.phase, calls::Phase::Running) {
+            return;
+        }
+        if let Note::Assigns(assigns) = note {
+            return self.assign(assigns);
+        }
+        if !self.stream.carries_notes() {
             return;
         }
         let frame = match note {
@@ -158,7 +200,7 @@ impl Exchange {
                 settle::log(note).map(|json| (FrameKind::Log, json))
             }
             // HTTP-47: nobody comes back to a modern stream. ELIC-7: 2025-11-25 alone has pages that are done.
-            Note::Log { .. } | Note::HangUp | Note::PageDone { .. } => None,
+            Note::Log { .. } | Note::HangUp | Note::PageDone { .. } | Note::Assigns(_) => None,
         };
         let Some((kind, json)) = frame else { return };
         let dropped = self.stream.outbox().dropped_logs();
@@ -170,6 +212,15 @@ impl Exchange {
         }
         self.outputs.ready(StreamId::ONLY);
         self.rearm();
+    }
+
+    /// Kept for the next run of the request, if there is one.
+    fn assign(&mut self, assigns: &Bytes) {
+        let fits = assigns.len() <= self.endpoint.limits().assigns;
+        match &mut self.phase {
+            Phase::Running(slot) if fits => slot.assigns = Some(Bytes::copy_from_slice(assigns)),
+            _ => self.outputs.event(Event::Dropped("assigns that are too large")),
+        }
     }
 
     fn tick(&mut self) {

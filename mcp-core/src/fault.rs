@@ -116,6 +116,12 @@ impl Fault {
             .with_data(r#"{"reason":"interrupted"}"#)
     }
 
+    /// -32603, status 200: the server's own code does not let the client in ([`Kind::Init`](crate::Kind::Init)). The reason is sent.
+    #[must_use]
+    pub fn init_failed(reason: &str) -> Self {
+        Self::internal(alloc::format!("Initialization failed: {reason}"))
+    }
+
     /// -32601, naming the method.
     #[must_use]
     pub fn method_not_found(method: &str) -> Self {

@@ -3,10 +3,15 @@
 //! ```text
 //!             initialize                      Close, DELETE, idle
 //!   Opening ─────────────► Ready(peer, level) ───────────────────► Closed
-//!      ping: answered         second initialize: -32600
-//!      else: -32600
+//!    │ ▲ ping: answered       ▲ second initialize: -32600
+//!    │ │ else: -32600         │
+//!    │ │ refused              │ let in
+//!    ▼ │                      │
+//!   Initializing ─────────────┘
+//!      as in Opening, but second initialize: -32600
 //! ```
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -19,7 +24,7 @@ use crate::fault::Fault;
 use crate::listen::Lists;
 use crate::machine::{Kind, Level, Outcome, StreamId};
 use crate::methods::{self, Method};
-use crate::modern::{self, Court, Step};
+use crate::modern::{self, Court, Opening, Step};
 use crate::peer::{Peer, Revision};
 use crate::settle::{self, Settled};
 use crate::subscriptions::Subscriptions;
@@ -30,6 +35,11 @@ use crate::wire::{self, Id, Message, Param, write};
 pub(crate) enum Phase {
     /// Before `initialize` was answered.
     Opening,
+    /// Before it was answered, while the server's own code says whether the client is let in.
+    Initializing {
+        /// As [`Ready::initialized`]: some clients do not wait for the answer.
+        initialized: bool,
+    },
     /// After it.
     Ready(Ready),
     /// It has ended.
@@ -78,7 +88,7 @@ impl Phase {
     pub(crate) const fn ready(&self) -> Option<&Ready> {
         match self {
             Self::Ready(ready) => Some(ready),
-            Self::Opening | Self::Closed => None,
+            Self::Opening | Self::Initializing { .. } | Self::Closed => None,
         }
     }
 }
@@ -98,6 +108,24 @@ pub(crate) enum Reach {
 ///
 /// A fault with the status that fits it; [`settle::legacy_status`] maps 404 away (HTTP-11).
 pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id, reach: Reach) -> Result<Step, Fault> {
+    let step = judge(phase, court, id, reach);
+    if !court.endpoint.has_init() {
+        return step;
+    }
+    match (step, phase) {
+        (Ok(Step::Open(opening)), _) => {
+            let peer = Arc::clone(&opening.ready.peer);
+            Ok(Step::after_init(Ok(Step::Open(opening)), court, &peer, id))
+        }
+        // Without a session, each request is from somebody new.
+        (step, Phase::Ready(ready)) if reach == Reach::Answers && court.message.method() != "ping" => {
+            Ok(Step::after_init(step, court, &ready.peer, id))
+        }
+        (step, _) => step,
+    }
+}
+
+fn judge(phase: &mut Phase, court: &Court<'_>, id: &Id, reach: Reach) -> Result<Step, Fault> {
     let Court { endpoint, message, .. } = *court;
     let follows = reach == Reach::Conversation && endpoint.has_subscriptions();
     match (message.method(), &mut *phase) {
@@ -109,11 +137,10 @@ pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id, reach: Reach)
                 Reach::Answers => endpoint.initialize_result_alone(peer.revision),
             };
             let answer = modern::answer(id, result);
-            *phase = Phase::Ready(Ready::new(peer));
-            Ok(Step::Answer(answer))
+            Ok(Step::Open(Box::new(Opening { ready: Ready::new(peer), answer })))
         }
         ("initialize", _) => Err(Fault::invalid_request("The session is initialized already: `initialize` comes once")),
-        (_, Phase::Opening | Phase::Closed) => Err(unopened(endpoint)),
+        (_, Phase::Opening | Phase::Initializing { .. } | Phase::Closed) => Err(unopened(endpoint)),
         ("logging/setLevel", Phase::Ready(ready)) if endpoint.has_logging() => {
             ready.level = message
                 .param_str(Param::Level)
@@ -216,6 +243,7 @@ fn admission(court: &Court<'_>, ready: &Ready, id: &Id, kind: Kind) -> Result<Ad
         resume: None,
         rounds: 0,
         chosen: false,
+        assigns: None,
     })
 }
 

@@ -283,12 +283,27 @@ pub struct Call {
     pub resume: Option<Box<Resume>>,
     /// When the machine will give it up.
     pub deadline: Option<Time>,
+    /// What the server's own code keeps of the session, or of this request where there is none: what its [init](Kind::Init)
+    /// answered, or what a call said since with [`Note::Assigns`]. Empty if there was neither.
+    pub assigns: Bytes,
 }
 
 /// What a call runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
+    /// Whether this client is let in, and what is to be known of it: asked for only if the endpoint
+    /// [says so](crate::EndpointBuilder::init). Answered with [`Answer::Init`], or with a fault, best of
+    /// [`Fault::init_failed`], which the client is told.
+    ///
+    /// - Legacy: once, before `initialize` is answered. Until then there is no session; a refusal ends it.
+    /// - Modern, and legacy without sessions: before anything else of each request, lists among them, once its envelope was
+    ///   found right. Also of one that is refused then, so that who is not let in learns nothing from refusals. A retry with
+    ///   answers (MRTR) is a request of its own. Not for `ping` and `server/discover`, which say nothing of anybody.
+    ///
+    /// It cannot ask, and its progress and logs reach nobody. It counts as a call of the client's; the time limit of its request is for
+    /// both together.
+    Init,
     /// A tool.
     Tool {
         /// The registrant's handle, not an index: the catalogue may be swapped meanwhile.
@@ -341,6 +356,8 @@ impl Kind {
     #[must_use]
     pub fn method(&self) -> &str {
         match self {
+            // Of whichever request it comes before; it answers none itself.
+            Self::Init => "initialize",
             Self::Tool { .. } => "tools/call",
             Self::Resource { .. } => "resources/read",
             Self::Prompt { .. } => "prompts/get",
@@ -417,6 +434,10 @@ pub enum Note {
     /// The response may end here and the client come back for the rest (HTTP-30): for a call that takes long. Nothing happens
     /// where the client could not come back: without an event log, before 2025-11-25, and on modern requests and byte streams.
     HangUp,
+    /// What is kept of the session is this from now on; the last one counts. Calls that run already keep what they were
+    /// handed. Where there is no session it is good for the request alone. Dropped if there are more bytes than
+    /// [`Limits::assigns`](crate::policy::Limits).
+    Assigns(Bytes),
 }
 
 /// How serious a log message is (LOG-1), lowest first.

@@ -12,6 +12,7 @@ use crate::catalog::View;
 use crate::endpoint::Endpoint;
 use crate::fault::{Code, Fault};
 use crate::headers::{self, Head};
+use crate::legacy::Ready;
 use crate::listen::Listen;
 use crate::machine::{Kind, Level};
 use crate::methods::{self, Listed, Method};
@@ -21,7 +22,7 @@ use crate::time::Time;
 use crate::wire::{self, Id, Message, Meta, write};
 
 /// A request that passed every check.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Answered at once: a whole JSON-RPC response.
     Answer(Vec<u8>),
@@ -29,6 +30,48 @@ pub(crate) enum Step {
     Run(Admission),
     /// To be told of changes (SUB-1).
     Listen(Box<Listen>),
+    /// A legacy conversation begins.
+    Open(Box<Opening>),
+    /// Whoever sent it is to be let in first; then what was found of the request is done.
+    Init(Admission, Box<Result<Step, Fault>>),
+}
+
+/// What was agreed on, and the answer that says so.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    pub(crate) ready: Ready,
+    pub(crate) answer: Vec<u8>,
+}
+
+impl Step {
+    /// The same, once who sent the request is let in.
+    pub(crate) fn after_init(then: Result<Self, Fault>, court: &Court<'_>, peer: &Arc<Peer>, id: &Id) -> Self {
+        let admission = Admission {
+            id: id.clone(),
+            peer: Arc::clone(peer),
+            kind: Kind::Init,
+            meta: kept(&court.message.meta_bytes()),
+            token: None,
+            level: None,
+            resume: None,
+            rounds: 0,
+            chosen: false,
+            assigns: None,
+        };
+        Self::Init(admission, Box::new(then))
+    }
+
+    /// What is done now that who sent it is let in, with what is kept of it.
+    pub(crate) fn with_assigns(self, assigns: Bytes) -> Self {
+        match self {
+            Self::Run(admission) => Self::Run(Admission { assigns: Some(assigns), ..admission }),
+            Self::Open(mut opening) => {
+                opening.ready.assigns = assigns;
+                Self::Open(opening)
+            }
+            other => other,
+        }
+    }
 }
 
 /// Everything that a request is judged by.
@@ -57,7 +100,7 @@ pub(crate) fn admit(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
     if !endpoint.modern() || version != Revision::MODERN.as_str() {
         return Err(endpoint.unsupported_version(&version));
     }
-    let peer = peer(message)?;
+    let peer = Arc::new(peer(message)?);
     let level = level(message)?;
     let token = token(message, endpoint)?;
     if let Some(head) = head {
@@ -67,17 +110,30 @@ pub(crate) fn admit(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
             headers::check_name(head, message)?;
         }
     }
+    if message.method() == "server/discover" {
+        return Ok(Step::Answer(answer(id, endpoint.discover_result())));
+    }
+    let init = endpoint.has_init().then(|| Arc::clone(&peer));
+    let step = offered(court, Requested { id, peer, token, level });
+    match init {
+        Some(peer) => Ok(Step::after_init(step, court, &peer, id)),
+        None => step,
+    }
+}
+
+/// What is asked of what the server offers.
+fn offered(court: &Court<'_>, request: Requested<'_>) -> Result<Step, Fault> {
+    let Court { endpoint, message, .. } = *court;
     match message.method() {
-        "server/discover" => Ok(Step::Answer(answer(id, endpoint.discover_result()))),
         // A19: also of a server on which nothing changes.
-        "subscriptions/listen" => Ok(Step::Listen(Box::new(Listen::admit(court, id)?))),
+        "subscriptions/listen" => Ok(Step::Listen(Box::new(Listen::admit(court, request.id)?))),
         method => match (Method::of(method, endpoint), endpoint.extension_of(method)) {
-            (Some(method), _) => run(court, method, Requested { id, peer, token, level }),
+            (Some(method), _) => run(court, method, request),
             (None, Some(extension)) => {
                 let needs = Capabilities::none().with_extension(&extension.id, "{}");
-                require(&peer.capabilities, &needs)?;
+                require(&request.peer.capabilities, &needs)?;
                 let kind = Kind::Extension { method: method.into(), params: kept(&message.params_bytes()) };
-                Ok(Step::Run(Requested { id, peer, token, level }.admission(message, kind)))
+                Ok(Step::Run(request.admission(message, kind)))
             }
             (None, None) => Err(unknown_method(endpoint, method)),
         },
@@ -87,7 +143,7 @@ pub(crate) fn admit(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
 /// What is known of a request before its method is looked at.
 struct Requested<'a> {
     id: &'a Id,
-    peer: Peer,
+    peer: Arc<Peer>,
     token: Option<Id>,
     level: Option<Level>,
 }
@@ -96,7 +152,7 @@ impl Requested<'_> {
     fn admission(self, message: &Message, kind: Kind) -> Admission {
         Admission {
             id: self.id.clone(),
-            peer: Arc::new(self.peer),
+            peer: self.peer,
             kind,
             meta: kept(&message.meta_bytes()),
             token: self.token,
@@ -104,6 +160,7 @@ impl Requested<'_> {
             resume: None,
             rounds: 0,
             chosen: false,
+            assigns: None,
         }
     }
 }
@@ -116,7 +173,7 @@ fn list(court: &Court<'_>, list: Listed, request: &Requested<'_>) -> Result<Step
     out.extend_from_slice(b"{\"resultType\":\"complete\",");
     methods::write_page(&mut out, list, court, &request.peer)?;
     out.push(b',');
-    court.endpoint.caching().seen_by_one(apart || court.view.is_filtered()).write(&mut out);
+    court.endpoint.caching().seen_by_one(apart || is_chosen(court)).write(&mut out);
     out.push(b',');
     out.extend_from_slice(court.endpoint.result_meta());
     out.extend_from_slice(b"}}");
@@ -148,8 +205,13 @@ fn run(court: &Court<'_>, method: Method, request: Requested<'_>) -> Result<Step
     }
     let mut admission = request.admission(message, kind);
     (admission.resume, admission.rounds) = (retry.resume, retry.rounds);
-    admission.chosen = court.view.is_filtered();
+    admission.chosen = is_chosen(court);
     Ok(Step::Run(admission))
+}
+
+/// Whether not everybody gets the same: of some things are hidden, others are not let in (CACHE-4).
+fn is_chosen(court: &Court<'_>) -> bool {
+    court.view.is_filtered() || court.endpoint.has_init()
 }
 
 /// ERR-2: the code of a resource that is not there is legacy's.

@@ -3,7 +3,7 @@
 //! | message | before the handshake | after it |
 //! |---|---|---|
 //! | request with a meta-version | modern | modern |
-//! | `initialize` | legacy handshake | -32600 |
+//! | `initialize` | legacy handshake; -32600 while one is under way | -32600 |
 //! | `ping` | `{}` | `{}` |
 //! | other request | -32602, naming the missing `_meta` | legacy |
 //! | `notifications/cancelled` | by id, in either era | the same |
@@ -109,7 +109,7 @@ impl Pipe {
             return self.desk.proceed(step, id, from, StreamId::ONLY, Era::Modern);
         }
         let step = match (&self.desk.phase, message.method()) {
-            (Phase::Opening, "initialize" | "ping") if endpoint.legacy() => {
+            (Phase::Opening | Phase::Initializing { .. }, "initialize" | "ping") if endpoint.legacy() => {
                 legacy::admit(&mut self.desk.phase, &court, id, Reach::Conversation)
             }
             (Phase::Ready(_), _) => legacy::admit(&mut self.desk.phase, &court, id, Reach::Conversation),
@@ -117,9 +117,14 @@ impl Pipe {
             _ if endpoint.modern() => Err(modern::missing_version(&court)),
             _ => Err(legacy::unopened(&endpoint)),
         };
-        let opened = step.is_ok() && message.method() == "initialize";
+        let before = self.peer().is_some();
         self.desk.proceed(step, id, from, StreamId::ONLY, Era::Legacy);
-        if let Some(peer) = self.peer().filter(|_| opened) {
+        self.tell_opened(before);
+    }
+
+    /// Says that the legacy conversation has begun, if it had not before.
+    fn tell_opened(&mut self, before: bool) {
+        if let Some(peer) = self.peer().filter(|_| !before) {
             let revision = peer.revision;
             self.desk.outputs.event(Event::Opened(revision));
         }
@@ -212,7 +217,13 @@ impl Machine for Pipe {
             Input::Unread(unread) if self.life == Life::Live => self.unread(unread),
             Input::Note { call, note } => self.desk.note(call, &note),
             Input::Done { ticket, outcome } => {
+                let before = self.peer().is_some();
                 self.desk.done(&ticket, outcome);
+                self.tell_opened(before);
+                if self.life == Life::Ending {
+                    // What began only now is told nothing either.
+                    self.desk.end_listens();
+                }
                 self.settle();
             }
             Input::Changed { what, .. } if self.life == Life::Live => self.desk.changed(what),

@@ -160,9 +160,8 @@ impl Session {
             SessionKind::Sessionless => Reach::Answers,
         };
         let step = legacy::admit(&mut self.desk.phase, &court, id, reach);
-        let opened = before && self.desk.phase.ready().is_some();
         self.desk.proceed(step, id, from, stream, Era::Legacy);
-        if opened {
+        if before && self.peer().is_some() {
             self.opened(stream);
         }
     }
@@ -177,6 +176,20 @@ impl Session {
         }
         if let Some(revision) = self.peer().map(|peer| peer.revision) {
             self.desk.outputs.event(Event::Opened(revision));
+        }
+    }
+
+    /// What has become of the `initialize` that the server's own code was asked about, if it has been answered.
+    fn settle_opening(&mut self, opening: Option<StreamId>) {
+        let Some(stream) = opening else { return };
+        match self.desk.phase {
+            Phase::Ready(_) => self.opened(stream),
+            // It never began.
+            Phase::Opening => {
+                self.desk.abandon_all();
+                self.end();
+            }
+            Phase::Initializing { .. } | Phase::Closed => {}
         }
     }
 
@@ -477,10 +490,13 @@ impl Machine for Session {
         if matches!(self.desk.phase, Phase::Closed) {
             return self.handle_closed(input);
         }
+        let opening = self.desk.opening();
         match input {
             Input::Message { message, head, from, view } => self.message(message, Sender { head, from, view }),
             Input::Unread(unread) => self.unread(&unread),
             Input::Attach { head, from } => self.attach(head, from),
+            // Nobody could ever use a session whose id nobody was told.
+            Input::Detach { stream } if opening == Some(stream) => self.close(Close::Peer),
             Input::Detach { stream } => self.detach(stream),
             Input::Note { call, note } => self.desk.note(call, &note),
             Input::Done { ticket, outcome } => {
@@ -488,7 +504,8 @@ impl Machine for Session {
                     self.acted();
                 }
                 self.desk.done(&ticket, outcome);
-                if self.is_spent() {
+                self.settle_opening(opening);
+                if self.is_spent() && !matches!(self.desk.phase, Phase::Closed) {
                     self.end();
                 }
             }
@@ -496,7 +513,10 @@ impl Machine for Session {
             Input::Updated { uri, view } => self.desk.updated(uri, view),
             // No session asks for room to listen.
             Input::Listen(_) => {}
-            Input::Tick => self.tick(),
+            Input::Tick => {
+                self.tick();
+                self.settle_opening(opening);
+            }
             Input::Close(why) => self.close(why),
         }
     }

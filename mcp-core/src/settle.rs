@@ -50,6 +50,22 @@ pub(crate) fn settle(slot: &mut Slot, outcome: Outcome, now: Time, endpoint: &En
     }
 }
 
+/// What is kept of a client that is let in, or why it is not.
+pub(crate) fn let_in(outcome: Outcome, endpoint: &Endpoint) -> Result<Bytes, Fault> {
+    match outcome {
+        Outcome::Complete(Answer::Init(assigns)) if assigns.len() <= endpoint.limits().assigns => {
+            // It outlives the call.
+            Ok(Bytes::copy_from_slice(&assigns))
+        }
+        Outcome::Complete(Answer::Init(_)) => {
+            Err(Fault::init_failed("the server has more to keep of this client than it may"))
+        }
+        Outcome::Fail(fault) => Err(fault),
+        Outcome::Ask { .. } => Err(Fault::init_failed("the client cannot be asked yet")),
+        Outcome::Complete(_) => Err(Fault::init_failed("the server's answer is of another kind")),
+    }
+}
+
 /// Takes out of an outcome what may not be sent (BASE-21), and says so.
 pub(crate) fn sift(slot: &Slot, outcome: &mut Outcome, endpoint: &Endpoint) -> Option<Event> {
     let Outcome::Complete(answer) = outcome else { return None };
@@ -173,7 +189,7 @@ fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>
         Answer::Tool(answer) => (&answer.meta, answer.structured.as_deref()),
         Answer::Resource(answer) => (&answer.meta, None),
         Answer::Prompt(answer) => (&answer.meta, None),
-        Answer::Complete(_) => (&None, None),
+        Answer::Complete(_) | Answer::Init(_) => (&None, None),
         Answer::Extension(members) => (&None, Some(&**members)),
     };
     if !structured.is_none_or(encode::is_json) || !meta.as_ref().is_none_or(|meta| encode::is_json(meta.as_bytes())) {
@@ -205,7 +221,7 @@ fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>
 }
 
 /// The error codes of one era are not sent to the other (SHIM-3, SHIM-4, ERR-2).
-fn refuse(slot: &Slot, fault: Fault, endpoint: &Endpoint) -> Settled {
+pub(crate) fn refuse(slot: &Slot, fault: Fault, endpoint: &Endpoint) -> Settled {
     let modern_only =
         matches!(fault.code(), Code::HEADER_MISMATCH | Code::MISSING_CAPABILITY | Code::UNSUPPORTED_VERSION);
     let unknown = fault.code() == Code::URL_REQUIRED && !takes_pages_by_id(slot);

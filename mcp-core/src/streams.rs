@@ -11,7 +11,7 @@ use crate::stream::Stream;
 pub(crate) struct Streams {
     streams: Vec<(StreamId, Stream)>,
     next: u64,
-    /// One more than the highest id of which an event was sent: nothing else may ever have it.
+    /// One more than the highest id of which an event was sent: no other stream may ever have it.
     told: u64,
 }
 
@@ -34,9 +34,11 @@ impl Streams {
         Some(pulled)
     }
 
-    /// Goes on after more ids than whoever had these streams can have given out since they were written down.
+    /// Goes on after more ids than whoever had these streams can have given out since they were written down. None of those may
+    /// be given out again, so this is to be stored, too.
     pub(crate) fn count_anew(&mut self) {
         self.next = (self.next >> LIFE).saturating_add(1) << LIFE;
+        self.told = self.next;
     }
 
     pub(crate) fn get(&self, id: StreamId) -> Option<&Stream> {
@@ -90,6 +92,11 @@ impl Streams {
     /// Whether nothing waits to be pulled from any of them.
     pub(crate) fn are_quiet(&self) -> bool {
         self.streams.iter().all(|(_, stream)| stream.is_quiet())
+    }
+
+    /// The id that is given out next.
+    pub(crate) const fn next_id(&self) -> StreamId {
+        StreamId(self.next)
     }
 
     /// Whether an id was given out.

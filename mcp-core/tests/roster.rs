@@ -264,7 +264,7 @@ fn a_sleeper_exists_for_its_own_principal_alone_and_is_not_woken_to_ask_http_21(
 }
 
 #[test]
-fn sleepers_expire_unwoken_each_at_its_millisecond_http_24() {
+fn sleepers_expire_unwoken_each_at_its_millisecond() {
     let mut roster = limited(|_| {});
     // In no order, some within one second, some of them long ago.
     let spans = [7_200_000, 1, 3_600_000, 3_600_001, 3_600_000, 90_000_000, 0, 1023, 1024, 1025];
@@ -281,6 +281,7 @@ fn sleepers_expire_unwoken_each_at_its_millisecond_http_24() {
     let expired = run(&mut roster, T0.after(Span::secs(100_000)));
     let texts: Vec<_> = expected.into_iter().map(|(span, n)| (span, format!("expired {n}"))).collect();
     assert_eq!(expired, texts);
+    assert!(matches!(roster.contact(id(1), &caller("")), Contact::Unknown));
     assert!(roster.is_empty() && roster.bytes() == 0);
 }
 
@@ -365,7 +366,7 @@ fn who_goes_to_sleep_after_the_news_is_not_woken_for_it_and_news_on_the_way_reac
 }
 
 #[test]
-fn news_of_a_resource_reaches_those_who_follow_it_when_they_wake_and_wakes_who_listens_res_7() {
+fn news_of_a_resource_reaches_those_who_follow_it_when_they_wake_and_wakes_who_listens() {
     let mut roster = limited(|_| {});
     let follow = |mut asleep: Asleep, uris: &[&str]| {
         asleep.follows = uris.iter().map(|uri| (*uri).into()).collect();
@@ -402,7 +403,7 @@ fn before(asleep: &Asleep) -> usize {
 }
 
 #[test]
-fn a_reader_that_goes_is_told_to_its_session_when_that_wakes_and_it_wakes_soon_http_28() {
+fn a_reader_that_goes_is_told_to_its_session_when_that_wakes_and_it_wakes_soon() {
     let mut roster = limited(|_| {});
     put_to_sleep(&mut roster, [1], |n| listening(n, 2, T0), T0);
     put_to_sleep(&mut roster, [2], |n| plain(n, "", T0), T0);

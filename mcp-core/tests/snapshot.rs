@@ -17,6 +17,8 @@ use proptest::sample::Index;
 use serde_json::{Value, json};
 use testkit::{Script, fixture};
 
+#[path = "snapshot/asleep.rs"]
+mod asleep;
 #[path = "snapshot/twin.rs"]
 mod twin;
 

@@ -12,6 +12,7 @@ use mcp_core::question::Question;
 use serde_json::json;
 
 use crate::ask::Page;
+use crate::code::not_let_in;
 
 /// Why a tool failed, and who may know.
 ///
@@ -230,6 +231,22 @@ impl CallError {
             Reason::Fault(fault) => Err(Outcome::Fail(fault)),
             Reason::NotFound => Ok(ToolAnswer::error(NOT_FOUND)),
             Reason::Ask(asking) => Err(asking.into_outcome()),
+        }
+    }
+
+    /// What a client is told that is not let in.
+    pub(crate) fn refuse(self) -> Fault {
+        match self.0 {
+            Reason::Shown(_) | Reason::NotFound => Fault::init_failed(&self.to_string()),
+            Reason::Hidden(error) => {
+                tracing::error!(error = &*error, "an init failed");
+                not_let_in()
+            }
+            Reason::Fault(fault) => fault,
+            Reason::Ask(_) => {
+                tracing::error!("an init cannot ask the client");
+                not_let_in()
+            }
         }
     }
 

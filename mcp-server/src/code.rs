@@ -19,9 +19,9 @@ use mcp_core::{Call, Outcome};
 use pin_project_lite::pin_project;
 use serde_json::{Map, Value};
 
-pub use self::forms::{CompleteFn, ExtensionFn, PromptFn, ResourceFn, TemplateFn};
-pub(crate) use self::subject::JSON;
+pub use self::forms::{CompleteFn, ExtensionFn, InitFn, PromptFn, ResourceFn, TemplateFn};
 use self::subject::Subject;
+pub(crate) use self::subject::{JSON, not_let_in};
 use crate::arguments::{self, Arguments, Given};
 use crate::call_error::CallError;
 use crate::cancel::AtEnd;
@@ -169,6 +169,8 @@ pub(crate) enum Work {
     Completion,
     /// Of an extension.
     Method,
+    /// Whether a client is let in.
+    Init,
 }
 
 impl Entry {
@@ -192,6 +194,7 @@ impl Entry {
             Work::Prompt { .. } => "prompt",
             Work::Completion => "completion",
             Work::Method => "method",
+            Work::Init => "init",
         }
     }
 
@@ -247,6 +250,9 @@ impl Entry {
             _ => tracing::error!(entry = &*self.name, panic = said(&*panic), "a {noun} panicked"),
         }
         discard(panic);
+        if matches!(self.work, Work::Init) {
+            return Outcome::Fail(not_let_in());
+        }
         Outcome::Fail(Fault::internal(format!("Internal error: the {noun} panicked")))
     }
 

@@ -101,6 +101,11 @@ impl Ctx {
         }
     }
 
+    /// What is kept of the session: nothing, or JSON.
+    pub(crate) const fn raw_assigns(&self) -> &Bytes {
+        &self.call.assigns
+    }
+
     pub(crate) fn note(&self, note: Note) {
         self.link.note(note);
     }

@@ -11,6 +11,7 @@ use mcp_core::{Caller, Level, Note};
 use serde::Serialize;
 
 use crate::ask;
+use crate::assigns::{Assignable, Kept};
 use crate::call_error::CallError;
 use crate::cancel::Cancelled;
 use crate::ctx::Ctx;
@@ -25,6 +26,7 @@ use crate::serve::WeakApp;
 /// | [`Ctx`] | everything known of the call |
 /// | [`State<T>`] | what the server was given with [`Server::state`](crate::Server::state) |
 /// | [`Caller`] | who asks: principal and scopes |
+/// | [`Assigns<T>`](crate::Assigns) | what the server's [init](crate::Server::init) made of the session |
 /// | [`Progress`] | tells how far the work is |
 /// | [`Log`] | logs to the client |
 /// | [`Cancelled`] | ready when the call has ended |
@@ -63,7 +65,7 @@ use crate::serve::WeakApp;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be taken by a tool before its arguments",
-    label = "neither `Ctx`, `State<..>`, `Caller`, `Progress`, `Log`, `Cancelled`, nor a type that implements `Extract`",
+    label = "neither `Ctx`, `State<..>`, `Assigns<..>`, `Caller`, `Progress`, `Log`, `Cancelled`, nor a type that implements `Extract`",
     note = "to share a value of your own with tools, give it to the server with `.state(value)` and take `State<T>`",
     note = "arguments come last"
 )]
@@ -93,7 +95,12 @@ impl Needs {
     /// A state of that type: see [`Server::state`](crate::Server::state).
     pub fn state<T: Send + Sync + 'static>(&mut self) {
         let shared = TypeId::of::<Arc<T>>();
-        self.states.push(Wanted { kind: TypeId::of::<T>(), shared, name: type_name::<T>() });
+        self.states.push(Wanted::State { kind: TypeId::of::<T>(), shared, name: type_name::<T>() });
+    }
+
+    /// What the server's [init](crate::Server::init) makes, of that type: see [`Assigns`](crate::Assigns).
+    pub fn assigns<T: Assignable>(&mut self) {
+        self.states.push(Wanted::Assigns(Kept::of::<T>()));
     }
 
     /// The capability to log to clients (LOG-1).
@@ -107,13 +114,24 @@ impl Needs {
     }
 }
 
-/// A state that a tool takes.
+/// A value that a tool takes and that its server has to have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
-    kind: TypeId,
-    /// The same in an `Arc`, as it is given by mistake.
-    shared: TypeId,
-    name: &'static str,
+pub(crate) enum Wanted {
+    /// A state.
+    State {
+        kind: TypeId,
+        /// The same in an `Arc`, as it is given by mistake.
+        shared: TypeId,
+        name: &'static str,
+    },
+    /// What its init makes.
+    Assigns(Kept),
+}
+
+impl Wanted {
+    pub(crate) const fn is_assigns(&self) -> bool {
+        matches!(self, Self::Assigns(_))
+    }
 }
 
 /// The values that a server shares with its tools, one of a type; and what it says of asking.
@@ -122,6 +140,10 @@ pub(crate) struct States {
     values: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     pub(crate) asking: ask::Settings,
     pub(crate) redact: Redact,
+    /// What its init makes, if it has one.
+    pub(crate) init: Option<Kept>,
+    /// How many bytes of it may be kept.
+    pub(crate) assigns: usize,
     /// The server itself, once it is built. Weak: it owns this.
     pub(crate) app: OnceLock<WeakApp>,
 }
@@ -134,10 +156,13 @@ impl States {
 
     /// What is wrong if a state is not there: a clause, and what to do.
     pub(crate) fn lacks(&self, wanted: &Wanted) -> Option<String> {
-        let name = wanted.name;
-        if self.values.contains_key(&wanted.kind) {
+        let (kind, shared, name) = match wanted {
+            Wanted::State { kind, shared, name } => (kind, shared, name),
+            Wanted::Assigns(wanted) => return wanted.differs(self.init.as_ref()),
+        };
+        if self.values.contains_key(kind) {
             None
-        } else if self.values.contains_key(&wanted.shared) {
+        } else if self.values.contains_key(shared) {
             Some(format!(
                 "it takes the state `{name}`, which the server was given as an `Arc`: give it with `.shared_state(..)`"
             ))
@@ -240,7 +265,7 @@ impl<E: Extract> Extract for Option<E> {
         Ok(extracted.ok())
     }
 
-    // A state that may be missing is not needed; what costs something is.
+    // A state that may be missing is not needed, nor are assigns; what costs something is.
     fn needs(needs: &mut Needs) {
         let before = needs.states.len();
         E::needs(needs);

@@ -18,7 +18,9 @@ mod head;
 
 pub use head::Head;
 pub use http::HeaderMap;
-pub use mcp_transport_http::{Body, McpService, RequestHead, Responding};
+#[cfg(feature = "redis")]
+pub use mcp_transport_http::store::Redis;
+pub use mcp_transport_http::{Body, Cluster, McpService, RequestHead, Responding, store};
 
 /// The path of the endpoint where none was given: the adapter's own default.
 const PATH: &str = "/mcp";
@@ -35,6 +37,8 @@ enum Setting {
     Origin(Box<str>),
     AnyOrigin,
     Cors,
+    Resumable(bool),
+    Cluster(Cluster),
     #[cfg(feature = "http-sse")]
     HttpSse {
         stream: Box<str>,
@@ -48,7 +52,7 @@ impl Setting {
             Self::Path(path) => ("HTTP-1", "http_path", path, Builder::check_path(path)),
             Self::Host(host) => ("HTTP-2", "allow_host", host, Builder::check_host(host)),
             Self::Origin(origin) => ("HTTP-2", "allow_origin", origin, Builder::check_origin(origin)),
-            Self::AnyHost | Self::AnyOrigin | Self::Cors => return None,
+            Self::AnyHost | Self::AnyOrigin | Self::Cors | Self::Resumable(_) | Self::Cluster(_) => return None,
             #[cfg(feature = "http-sse")]
             Self::HttpSse { stream, messages } => {
                 let is_fine = Builder::check_http_sse_path(stream).is_ok();
@@ -102,6 +106,8 @@ impl Http {
             Setting::Origin(origin) => builder.allow_origin(origin),
             Setting::AnyOrigin => builder.allow_any_origin(),
             Setting::Cors => builder.cors(),
+            Setting::Resumable(resumable) => builder.resumable(*resumable),
+            Setting::Cluster(cluster) => builder.cluster(cluster.clone()),
             #[cfg(feature = "http-sse")]
             Setting::HttpSse { stream, messages } => builder.http_sse_at(stream, messages),
         })
@@ -139,6 +145,35 @@ impl Server {
     /// Lets web pages of the allowed origins read the answers (HTTP-13). Off by default.
     pub fn cors(self) -> Self {
         self.http(Setting::Cors)
+    }
+
+    /// Whether what is sent to sessions is kept for a while, so that a client whose connection broke goes on after the last event that it
+    /// has (HTTP-29). On by default; off, it takes no memory, and what was under way when a connection breaks is lost to its client.
+    pub fn resumable(self, resumable: bool) -> Self {
+        self.http(Setting::Resumable(resumable))
+    }
+
+    /// Keeps the sessions of the handshake revisions in a store over HTTP: they outlive this process, and other nodes that have the
+    /// same store serve them too, so that a plain round-robin proxy will do. What was acknowledged to a client is stored before.
+    /// Clients of 2026-07-28 have no sessions, and need none of it.
+    ///
+    /// On Redis that is (feature `redis`):
+    ///
+    #[cfg_attr(feature = "redis", doc = "```no_run")]
+    #[cfg_attr(not(feature = "redis"), doc = "```ignore")]
+    /// use mcp_server::Server;
+    /// use mcp_server::http::Redis;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// Server::new("my-app", "1.0.0").cluster(Redis::new("redis://127.0.0.1/")?).serve_http("0.0.0.0:8000").await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Nodes that hand a sealed state of one client to another need the same key: see [`Server::seal`](crate::Server::seal). Stores
+    /// of your own: see [`store`]. A graceful stop lets all sessions go, so that others go on with them at once; those of a
+    /// process that was killed wait until its [lease](Cluster::lease) is over.
+    pub fn cluster(self, cluster: impl Into<Cluster>) -> Self {
+        self.http(Setting::Cluster(cluster.into()))
     }
 
     /// Serves the HTTP+SSE transport of 2024-11-05 as well, at `/sse` and `/messages`: for clients that know no other. It is

@@ -122,6 +122,7 @@
 mod answer;
 mod arguments;
 pub mod ask;
+mod assigns;
 mod call_error;
 mod cancel;
 mod check;
@@ -135,6 +136,7 @@ mod extract;
 mod facts;
 #[cfg(feature = "http")]
 pub mod http;
+mod init;
 mod into_entry;
 mod into_icon;
 mod into_tool;
@@ -159,9 +161,10 @@ mod validate;
 
 pub use answer::{IntoAnswer, Json, Structured};
 pub use arguments::{Args, Arguments};
+pub use assigns::{Assignable, Assigns, IntoAssigns};
 pub use call_error::{CallError, IntoCallError};
 pub use cancel::Cancelled;
-pub use code::{CompleteFn, ExtensionFn, PromptFn, ResourceFn, TemplateFn, ToolFn};
+pub use code::{CompleteFn, ExtensionFn, InitFn, PromptFn, ResourceFn, TemplateFn, ToolFn};
 pub use complete::{Completing, IntoCompletion, Typed};
 pub use contents::IntoContents;
 pub use ctx::Ctx;

@@ -15,6 +15,7 @@ use mcp_core::{Call, Caller, Change, Endpoint, Kind, Outcome};
 
 pub use self::edit::Edit;
 pub(crate) use self::table::Table;
+use crate::code::Entry;
 use crate::error::BuildError;
 use crate::extension::Methods;
 use crate::extract::States;
@@ -58,13 +59,20 @@ struct Inner {
     /// Whether arguments are coerced, where no tool says otherwise.
     coerce: bool,
     offers: Offers,
-    /// What runs the methods of extensions. Settled when the server is built (EXT-2).
-    methods: Methods,
+    own: Own,
     table: ArcSwap<Table>,
     turns: Turns,
     watchers: Mutex<Watchers>,
     #[cfg(feature = "http")]
     http: Http,
+}
+
+/// What runs that is in no list. Settled when the server is built (EXT-2).
+pub(crate) struct Own {
+    /// The methods of extensions.
+    pub(crate) methods: Methods,
+    /// What says who is let in.
+    pub(crate) init: Option<Arc<Entry>>,
 }
 
 /// What a server offers besides tools. Settled when it is built (LIFE-12).
@@ -94,7 +102,7 @@ impl App {
         states: Arc<States>,
         coerce: bool,
         offers: Offers,
-        methods: Methods,
+        own: Own,
         table: Table,
         #[cfg(feature = "http")] http: Http,
     ) -> Self {
@@ -103,7 +111,7 @@ impl App {
             states,
             coerce,
             offers,
-            methods,
+            own,
             table: ArcSwap::from_pointee(table),
             turns: Turns::default(),
             watchers: Mutex::new(Watchers::new()),
@@ -340,7 +348,8 @@ impl Handler for App {
 
     fn call(&self, call: Call, link: Link) -> Running {
         let entry = match &call.kind {
-            Kind::Extension { method, .. } => self.0.methods.get(method).cloned(),
+            Kind::Extension { method, .. } => self.0.own.methods.get(method).cloned(),
+            Kind::Init => self.0.own.init.clone(),
             kind => self.0.table.load().entry(kind),
         };
         match entry {

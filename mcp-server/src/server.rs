@@ -2,11 +2,12 @@
 
 use std::any::type_name;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_core::answer::{Icon, Implementation};
 use mcp_core::catalog::Defect;
 use mcp_core::policy::{Policy, Seal};
-use mcp_core::{Endpoint, ExtensionDecl, Revision};
+use mcp_core::{Endpoint, ExtensionDecl, Revision, Span};
 use serde_json::Value;
 
 use crate::ask::{self, UsedStates};
@@ -16,11 +17,12 @@ use crate::extract::States;
 use crate::facts::Facts;
 #[cfg(feature = "http")]
 use crate::http::Http;
+use crate::init::{self, Init};
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::{Entries, IntoTool, IntoTools};
 use crate::redact::Redact;
 use crate::seal::Keys;
-use crate::serve::{App, Edit, Offers};
+use crate::serve::{App, Edit, Offers, Own};
 use crate::ui::{self, IntoApp};
 
 /// Collects what a server is and offers; then it is built, or served at once.
@@ -53,6 +55,11 @@ pub struct Server {
     pages_apart: bool,
     extensions: Vec<Extension>,
     experimental: Vec<(Box<str>, Value)>,
+    /// One at most, or the server cannot be built.
+    pub(crate) inits: Vec<Init>,
+    /// In place of what the policy says.
+    hibernate_after: Option<Option<Span>>,
+    idle_timeout: Option<Span>,
     states: States,
     /// Types of which more than one state was given.
     twice: Vec<&'static str>,
@@ -78,6 +85,9 @@ impl Server {
             pages_apart: false,
             extensions: Vec::new(),
             experimental: Vec::new(),
+            inits: Vec::new(),
+            hibernate_after: None,
+            idle_timeout: None,
             states: States::default(),
             twice: Vec::new(),
             #[cfg(feature = "http")]
@@ -124,6 +134,26 @@ impl Server {
     /// Serves these revisions of the protocol only. All five by default.
     pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
         self.revisions = Some(revisions.into_iter().collect());
+        self
+    }
+
+    /// How long a session over HTTP is quiet before it goes to sleep and gives its memory back. 60 s by default; `None`: never.
+    ///
+    /// Each request begins it anew, so a busy session pays nothing; the next message wakes a sleeper. What is kept of it
+    /// ([`Assigns`](crate::Assigns)) sleeps with it. In place of [`Timing::hibernate_after`](crate::Timing) of a
+    /// [`policy`](Server::policy).
+    pub fn hibernate_after(mut self, span: impl Into<Option<Duration>>) -> Self {
+        self.hibernate_after = Some(span.into().map(in_millis));
+        self
+    }
+
+    /// How long a session over HTTP is idle before it ends, asleep or awake. 2 h by default. Its client is then told 404, and
+    /// begins another.
+    ///
+    /// Counted from the last thing that the client or a call did; a call that runs defers it. In place of
+    /// [`Timing::idle`](crate::Timing) of a [`policy`](Server::policy).
+    pub fn idle_timeout(mut self, span: Duration) -> Self {
+        self.idle_timeout = Some(in_millis(span));
         self
     }
 
@@ -316,6 +346,11 @@ impl Server {
     /// gives no random bytes for the default key.
     pub fn build(self) -> Result<App, BuildError> {
         let mut defects: Vec<Defect> = self.twice.iter().map(|name| given_twice(name)).collect();
+        defects.extend(init::given_again(&self.inits));
+        let mut policy = self.policy;
+        policy.timing.hibernate_after = self.hibernate_after.unwrap_or(policy.timing.hibernate_after);
+        policy.timing.idle = self.idle_timeout.unwrap_or(policy.timing.idle);
+        let init = self.inits.into_iter().next();
         let seal = self.seal.or_else(|| match Keys::random() {
             Ok(keys) => Some(Arc::new(keys)),
             Err(error) => {
@@ -325,9 +360,14 @@ impl Server {
             }
         });
         let mut states = self.states;
-        states.asking = ask::Settings::new(&self.policy, self.used);
-        let mut endpoint =
-            Endpoint::builder(self.who).policy(self.policy).tools(true).logging(self.logging).sessions(self.sessions);
+        states.asking = ask::Settings::new(&policy, self.used);
+        (states.init, states.assigns) = (init.as_ref().map(|init| init.keeps), policy.limits.assigns);
+        let mut endpoint = Endpoint::builder(self.who)
+            .policy(policy)
+            .tools(true)
+            .logging(self.logging)
+            .sessions(self.sessions)
+            .init(init.is_some());
         endpoint = seal.into_iter().fold(endpoint, mcp_core::EndpointBuilder::seal);
         if let Some(instructions) = &self.instructions {
             endpoint = endpoint.instructions(instructions);
@@ -360,6 +400,7 @@ impl Server {
         for extension in self.extensions {
             endpoint = endpoint.extension(extension.split(&states, &mut methods, &mut defects));
         }
+        let own = Own { methods, init: init.map(|init| init.into_entry(&states, &mut defects)) };
         let table = self.entries.build(&states, self.coerce, offers).map_err(|found| defects.extend(found));
         let endpoint = endpoint.build().map_err(|found| defects.extend(found));
         #[cfg(feature = "http")]
@@ -370,7 +411,7 @@ impl Server {
                 states,
                 self.coerce,
                 offers,
-                methods,
+                own,
                 table,
                 #[cfg(feature = "http")]
                 self.http,
@@ -378,6 +419,11 @@ impl Server {
             _ => Err(BuildError::new(defects)),
         }
     }
+}
+
+/// Spans of the protocol are of whole milliseconds; one that is longer than can be said is as good as for ever.
+fn in_millis(span: Duration) -> Span {
+    Span::millis(span.as_millis().try_into().unwrap_or(u64::MAX))
 }
 
 fn given_twice(name: &str) -> Defect {

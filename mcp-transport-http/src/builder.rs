@@ -13,6 +13,7 @@ use mcp_core::Caller;
 use mcp_core::drive::Handler;
 
 use crate::body::Body;
+use crate::cluster::{Cluster, Node};
 use crate::guard::Guard;
 #[cfg(feature = "sse")]
 use crate::http_sse::{HttpSse, Resource};
@@ -86,6 +87,7 @@ impl fmt::Debug for Config {
 pub struct Builder {
     handler: Box<dyn Handler>,
     config: Config,
+    cluster: Option<Cluster>,
     mistakes: Vec<String>,
 }
 
@@ -101,7 +103,7 @@ impl Builder {
             #[cfg(feature = "sse")]
             http_sse: None,
         };
-        Self { handler: Box::new(handler), config, mistakes: Vec::new() }
+        Self { handler: Box::new(handler), config, cluster: None, mistakes: Vec::new() }
     }
 
     /// Serves that path, with and without a slash at its end; `/mcp` by default. Under a framework that strips the path
@@ -205,11 +207,27 @@ impl Builder {
         self
     }
 
+    /// Keeps legacy sessions in a store that outlives this process, and serves them together with the other nodes that have the
+    /// same: requests may land at any of them. What was acknowledged to a client is stored before. Sessions are resumable then,
+    /// whatever [`Builder::resumable`] says; conversations over HTTP+SSE stay with the process.
+    ///
+    /// Awaiting [`McpService::shutdown`] lets the sessions go, so that the other nodes, or the next start of this one, go on with them
+    /// at once; those of a process that was killed wait until its [lease](Cluster::lease) is over.
+    ///
+    /// A request for a session that another node holds is handed on to it. Code that it runs sees who asks and the request's
+    /// headers, but for `Authorization`, `Cookie` and the like, and none of the extensions that middleware has set.
+    #[must_use]
+    pub fn cluster(mut self, cluster: impl Into<Cluster>) -> Self {
+        self.cluster = Some(cluster.into());
+        self
+    }
+
     /// Makes the service.
     ///
     /// # Errors
     ///
-    /// Every host, origin and path above that cannot be one.
+    /// Every host, origin and path above that cannot be one; and with a [cluster](Builder::cluster), if the system has no random
+    /// numbers.
     // Without the feature nothing is added to the mistakes.
     #[cfg_attr(not(feature = "sse"), allow(unused_mut))]
     pub fn build(mut self, runtime: impl Runtime) -> Result<McpService, BuildError> {
@@ -222,7 +240,10 @@ impl Builder {
         if !self.mistakes.is_empty() {
             return Err(BuildError(self.mistakes));
         }
-        let shared = Shared::new(self.handler, Box::new(runtime), self.config);
+        let node = self.cluster.map(|cluster| Node::new(cluster, self.handler.endpoint().limits())).transpose();
+        let node =
+            node.map_err(|error| BuildError(vec![format!("cluster: no random numbers for a node's name: {error}")]))?;
+        let shared = Shared::new(self.handler, Box::new(runtime), self.config, node);
         #[cfg(feature = "sse")]
         if let Some(http_sse) = &shared.config.http_sse {
             let watcher: Weak<HttpSse> = Arc::downgrade(http_sse);
@@ -299,6 +320,7 @@ impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("config", &self.config)
+            .field("cluster", &self.cluster)
             .field("mistakes", &self.mistakes)
             .finish_non_exhaustive()
     }

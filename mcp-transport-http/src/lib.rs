@@ -29,6 +29,7 @@ mod bell;
 mod body;
 mod builder;
 mod clock;
+mod cluster;
 mod cors;
 mod guard;
 mod head;
@@ -57,6 +58,7 @@ mod upload;
 
 pub use body::Body;
 pub use builder::{BuildError, Builder};
+pub use cluster::Cluster;
 pub use head::RequestHead;
 pub use responding::Responding;
 #[cfg(feature = "hyper")]

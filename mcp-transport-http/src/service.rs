@@ -20,6 +20,7 @@ use mcp_core::{Caller, Catalog, Change, Close, Exchange, Head, Input, Reply, Ses
 use crate::answer::{not_here, refuse, respond, whole};
 use crate::body::Body;
 use crate::builder::{Builder, Place};
+use crate::cluster::Verb;
 use crate::cors;
 use crate::head::RequestHead;
 #[cfg(feature = "sse")]
@@ -137,7 +138,7 @@ impl McpService {
     /// How many legacy sessions there are, conversations over HTTP+SSE and those that [sleep](McpService::sleeping) among them.
     #[must_use]
     pub fn sessions(&self) -> usize {
-        let sessions = self.shared.sessions.len();
+        let sessions = self.shared.sessions.len() + self.shared.node.as_ref().map_or(0, |node| node.len());
         #[cfg(feature = "sse")]
         let sessions = sessions + self.shared.config.http_sse.as_ref().map_or(0, |http_sse| http_sse.len());
         sessions
@@ -167,6 +168,9 @@ impl McpService {
         })
         .await;
         shared.parked.close();
+        if let Some(node) = &shared.node {
+            node.shut_down(shared).await;
+        }
         shared.sessions.close(shared, |cell| cell.tell(shared, Input::Close(Close::Shutdown)));
         #[cfg(feature = "sse")]
         if let Some(http_sse) = &shared.config.http_sse {
@@ -230,6 +234,7 @@ pub(crate) fn receive(shared: &Arc<Shared>, head: &Parts, size: &SizeHint, cx: &
         },
         None => head.extensions.get().cloned().unwrap_or_else(Caller::anonymous),
     };
+    shared.node.iter().for_each(|node| node.start(shared));
     if shared.is_closing() {
         return answer(refuse(&Fault::shutting_down().with_status(503)));
     }
@@ -263,6 +268,13 @@ fn without_body(shared: &Arc<Shared>, parts: &Parts, caller: &Caller, cx: &mut C
         Method::DELETE => route::delete(shared.endpoint(), &head),
         _ => return Answered::Now(whole(route::other(shared.endpoint()))),
     };
+    if let Some(node) = &shared.node {
+        let verb = if parts.method == Method::GET { Verb::Get } else { Verb::Delete };
+        let context = Arc::new(RequestHead::from(parts.clone()));
+        if let Some(answered) = node.answer(shared, &route, verb, caller, &context, None, cx) {
+            return answered;
+        }
+    }
     let id = match route {
         route::Route::Session(id) => id,
         route::Route::Reply(reply, body) => return Answered::Now(whole((reply, body))),
@@ -308,7 +320,13 @@ pub(crate) fn post(
     let head = read_head(context.headers());
     let view = shared.handler.view(caller);
     let now = shared.now();
-    match route::post(endpoint, &message, &head) {
+    let route = route::post(endpoint, &message, &head);
+    if let Some(node) = &shared.node
+        && let Some(answered) = node.answer(shared, &route, Verb::Post, caller, &context, Some(&message), cx)
+    {
+        return answered;
+    }
+    match route {
         route::Route::Reply(reply, body) => Answered::Now(whole((reply, body))),
         route::Route::Modern => {
             let id = shared.machine_id();

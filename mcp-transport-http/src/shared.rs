@@ -11,6 +11,7 @@ use mcp_core::{Catalog, Change, Endpoint, Input, Listeners, MachineId, Time};
 use crate::bell::Bell;
 use crate::builder::Config;
 use crate::clock::Clock;
+use crate::cluster::Node;
 use crate::listens::Listens;
 use crate::log::Log;
 use crate::parked::ParkingLot;
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     /// What was sent to them, if they are resumable.
     pub(crate) log: Option<Log>,
+    /// Where sessions are durable: this process as one of several nodes.
+    pub(crate) node: Option<Arc<Node>>,
     pub(crate) listens: Listens,
     pub(crate) parked: ParkingLot,
     pub(crate) seats: Arc<Seats>,
@@ -38,13 +41,19 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(handler: Box<dyn Handler>, runtime: Box<dyn Runtime>, config: Config) -> Arc<Self> {
+    pub(crate) fn new(
+        handler: Box<dyn Handler>,
+        runtime: Box<dyn Runtime>,
+        config: Config,
+        node: Option<Arc<Node>>,
+    ) -> Arc<Self> {
         let shared = Arc::new(Self {
             sessions: Sessions::new(handler.endpoint().policy()),
             log: config.resumable.then(|| Log::new(handler.endpoint().policy())),
             listens: Listens::new(Listeners::new(handler.endpoint().limits())),
             seats: Seats::new(handler.endpoint().limits()),
             clock: Clock::new(&*runtime),
+            node,
             handler,
             runtime,
             config,
@@ -69,6 +78,13 @@ impl Shared {
 
     pub(crate) fn re_anchor(&self) {
         self.clock.re_anchor(&*self.runtime);
+    }
+
+    /// What a resource holds has changed, says the handler or another node.
+    pub(crate) fn heard_of_update(&self, uri: &str) {
+        self.listens.updated(uri);
+        self.sessions.tell(self, News::Updated(uri), |cell| cell.updated(self, uri));
+        self.node.iter().for_each(|node| node.updated(self, uri));
     }
 
     /// A name that no other machine of this service has.
@@ -126,17 +142,19 @@ impl Watcher for Shared {
         self.sessions.tell(self, News::Changed(catalog.generations()), |cell| {
             cell.tell(self, Input::Changed { catalog: Arc::clone(catalog), what });
         });
+        self.node.iter().for_each(|node| node.changed(self, catalog, what));
     }
 
     fn updated(&self, uri: &str) {
-        self.listens.updated(uri);
-        self.sessions.tell(self, News::Updated(uri), |cell| cell.updated(self, uri));
+        self.heard_of_update(uri);
+        self.node.iter().for_each(|node| node.tell_of_update(uri));
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
         self.sessions.ring();
+        self.node.iter().for_each(|node| node.stop());
     }
 }
 

@@ -49,10 +49,14 @@ pub mod contract;
 mod error;
 mod key;
 mod memory;
+#[cfg(feature = "redis")]
+mod redis;
 
 pub use error::StoreError;
 pub use key::{NodeId, SessionKey};
 pub use memory::Memory;
+#[cfg(feature = "redis")]
+pub use redis::Redis;
 
 use std::fmt::Debug;
 use std::future::Future;

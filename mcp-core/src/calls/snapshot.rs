@@ -74,6 +74,8 @@ impl Slot {
             deadline,
             rounds,
             chosen: _,
+            // The session keeps them.
+            assigns: _,
             phase: _,
         } = self;
         out.number(call.0);
@@ -126,6 +128,7 @@ impl Slot {
             deadline,
             rounds,
             chosen: false,
+            assigns: None,
             phase: Phase::Asking(Asking::load(from)?),
         })
     }
@@ -169,6 +172,8 @@ pub(crate) fn load_id(from: &mut Reader<'_>) -> Option<Id> {
 
 fn save_kind(kind: &Kind, out: &mut Writer) {
     match kind {
+        // It runs, so its session does not sleep.
+        Kind::Init => out.byte(u8::MAX),
         Kind::Tool { tool, name, arguments } => {
             out.byte(0);
             out.number(tool.0);
@@ -284,6 +289,7 @@ mod tests {
             deadline: None,
             rounds: 1,
             chosen: false,
+            assigns: None,
             phase: Phase::Running,
         };
         of(&mut slot);

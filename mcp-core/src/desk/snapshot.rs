@@ -118,7 +118,7 @@ impl Desk {
         let minted = |question: u64, stream: StreamId| question < next_question && streams.minted(stream);
         let sound = calls.iter().all(|slot| match &slot.phase {
             Phase::Asking(asking) => asking.open.iter().all(|(id, _)| minted(*id, slot.stream)),
-            Phase::Running => false,
+            Phase::Running | Phase::Initializing(_) => false,
         });
         if !sound || !pinged.is_none_or(|(ping, stream)| minted(ping, stream)) {
             return None;

@@ -36,7 +36,7 @@ pub(crate) fn sift(answer: &mut Answer, peer: &Peer, endpoint: &Endpoint) -> Vec
             answer.messages.iter_mut().for_each(|message| sieve.content(&mut message.content));
         }
         Answer::Extension(result) => sieve.extension(result),
-        Answer::Complete(_) => {}
+        Answer::Complete(_) | Answer::Init(_) => {}
     }
     sieve.taken
 }

@@ -157,6 +157,7 @@ fn note(members: Members<'_>) -> Read<Note> {
             members.end(Note::Log { level, logger, data })
         }
         "hangUp" => truth("hangUp", raw, Note::HangUp),
+        "assigns" => Ok(Note::Assigns(bytes("assigns", raw)?)),
         _ => Err(RecordError::new("note", "is of no kind that is known")),
     }
 }
@@ -169,6 +170,7 @@ fn outcome(members: Members<'_>) -> Read<Outcome> {
         "prompt" => Outcome::Complete(Answer::Prompt(prompt_answer(raw)?)),
         "completion" => Outcome::Complete(Answer::Complete(completion(raw)?)),
         "extension" => Outcome::Complete(Answer::Extension(bytes("extension", raw)?)),
+        "init" => Outcome::Complete(Answer::Init(bytes("init", raw)?)),
         "ask" => {
             let mut members = Members::of("ask", raw)?;
             let questions = members.need("questions", |place, raw| {

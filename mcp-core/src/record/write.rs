@@ -182,6 +182,7 @@ fn note(object: &mut Object<'_>, note: &Note) {
             object.close();
         }
         Note::HangUp => object.json("hangUp", "true"),
+        Note::Assigns(assigns) => bytes(object.key("assigns"), assigns),
     }
 }
 
@@ -192,6 +193,7 @@ fn outcome(object: &mut Object<'_>, outcome: &Outcome) {
         Outcome::Complete(Answer::Prompt(answer)) => prompt_answer(object.key("prompt"), answer),
         Outcome::Complete(Answer::Complete(answer)) => completion(object.key("completion"), answer),
         Outcome::Complete(Answer::Extension(result)) => bytes(object.key("extension"), result),
+        Outcome::Complete(Answer::Init(assigns)) => bytes(object.key("init"), assigns),
         Outcome::Ask { questions, state } => {
             let mut object = Object::open(object.key("ask"));
             list(object.key("questions"), questions, |out, (key, asked)| {

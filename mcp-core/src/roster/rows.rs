@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 use core::mem;
 
 /// Bytes of a segment. 256 KiB: large enough that an allocator takes it from the system by itself and gives it back whole, and
-/// small against what a million sleepers need.
+/// small against what a million sleepers need. As rows are moved together, all segments but the last are full at any time: so
+/// memory goes back as sleepers do, and those of a second wave fill what is there. (glibc maps such blocks at first; once it has
+/// seen one freed, it takes later ones from its heap, and gives back the end of that.)
 const SEGMENT: usize = 256 << 10;
 
 /// Rows of `width` values. They are numbered from 0; room grows by one segment, and shrinks by one.

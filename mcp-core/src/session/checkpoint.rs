@@ -8,7 +8,7 @@ use super::{Session, SessionKind};
 use crate::catalog::Generations;
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
-use crate::machine::{EventId, MachineId};
+use crate::machine::{EventId, MachineId, StreamId};
 use crate::settle;
 use crate::snapshot::{Checkpoint, Extent, Snapshot, SnapshotError, Writer};
 use crate::stream::Stream;
@@ -38,7 +38,8 @@ impl Session {
     /// questions stay open. It counts as active now, since what it did after its last checkpoint is not known.
     ///
     /// Streams that it opens are counted from higher numbers than the other node can have reached, so that none is mistaken for
-    /// one of which a log may still hold events that were never sent.
+    /// one of which a log may still hold events that were never sent. So what was taken over has a new
+    /// [digest](Checkpoint::digest), and is to be stored before anything is sent.
     ///
     /// # Errors
     ///
@@ -67,6 +68,12 @@ impl Session {
             session.desk.answer(stream, settle::error(Some(&id), &Fault::interrupted()), 200);
         }
         Ok(session)
+    }
+
+    /// The stream that it opens next: what a log has of it and of later ones was never sent, either.
+    #[must_use]
+    pub const fn next_stream(&self) -> StreamId {
+        self.desk.streams.next_id()
     }
 
     /// The last event of each stream whose events carry ids, with the number 0 where there was none yet. After

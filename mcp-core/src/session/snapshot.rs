@@ -36,6 +36,8 @@ impl Session {
     }
 
     /// Turns a quiet session into a snapshot. Questions to the client may be open, and so may streams that carry nothing now.
+    /// Pull every stream before that was said to be [ready](crate::Output::Ready), also one that has gone: its reader waits for
+    /// the end.
     ///
     /// `listed` is the state of the lists that it was last told of with [`Input::Changed`](crate::Input::Changed), or that it
     /// opened under: what differs from it at its wake is told then.

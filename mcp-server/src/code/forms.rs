@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::subject::{OfCompletion, OfExtension, OfPrompt, OfResource, OfTool, Subject as _};
+use super::subject::{OfCompletion, OfExtension, OfInit, OfPrompt, OfResource, OfTool, Subject as _};
 use super::{Bare, Code, Full, Later, Place, Plain, ToolFn};
 use crate::answer::IntoAnswer;
 use crate::arguments::Arguments;
+use crate::assigns::{IntoAssigns, Kept};
 use crate::cancel::AtEnd;
 use crate::complete::{self, IntoCompletion, Typed};
 use crate::contents::IntoContents;
@@ -124,6 +125,29 @@ pub trait ExtensionFn<M>: Send + Sync + 'static {
     fn into_code(self, place: Place) -> Code;
 }
 
+/// The code of an [init](crate::Server::init): a closure or function that takes up to eight [extractors](Extract) and returns what
+/// [`IntoAssigns`] knows, at once or as a future.
+///
+/// `M` says which of these it is, and is always inferred.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an init",
+    label = "takes or returns something that an init cannot",
+    note = "it takes extractors by value (`Ctx`, `State<T>`, `Caller`, `HeaderMap`, at most eight), and no arguments: name the types, as in `|headers: HeaderMap|`",
+    note = "it returns `Result<T, CallError>`, or `Assigns<T>` if it refuses nobody; an `async` function may",
+    note = "`T` is what is kept of the session: a type that derives `serde::Serialize` and `serde::Deserialize`, or `()`",
+    note = "the error in a `Result` is a text, which the client is told, or `CallError`, into which `?` turns any other and hides it"
+)]
+pub trait InitFn<M>: Send + Sync + 'static {
+    #[doc(hidden)]
+    fn keeps() -> Kept;
+
+    #[doc(hidden)]
+    fn needs(needs: &mut Needs);
+
+    #[doc(hidden)]
+    fn into_code(self, place: Place) -> Code;
+}
+
 /// One way to write code, plain and as a future: extractors, and then the last parameter or none.
 macro_rules! form {
     (
@@ -200,6 +224,11 @@ macro_rules! form {
             <$result as IntoAnswer>::output_schema()
         }
     };
+    (@about init $result:ty, []) => {
+        fn keeps() -> Kept {
+            Kept::of::<<$result as IntoAssigns>::Kept>()
+        }
+    };
     (@about variables $result:ty, [$($last:ident)?]) => { form!(@needed $($last)?); };
     (@about arguments $result:ty, [$($last:ident)?]) => { form!(@needed $($last)?); };
     (@about $kind:ident $result:ty, [$($last:ident)?]) => {};
@@ -250,6 +279,7 @@ macro_rules! forms {
         form!(arguments PromptFn OfPrompt IntoMessages::into_messages FromTexts; Full, [$($extractor)*], [A]);
         form!(typed CompleteFn OfCompletion IntoCompletion::into_completion Typed; Bare, [$($extractor)*], []);
         form!(typed CompleteFn OfCompletion IntoCompletion::into_completion Typed; Full, [$($extractor)*], [A]);
+        form!(init InitFn OfInit IntoAssigns::into_assigns Params; Bare, [$($extractor)*], []);
         form!(params ExtensionFn OfExtension IntoMembers::into_members Params; Bare, [$($extractor)*], []);
         form!(params ExtensionFn OfExtension IntoMembers::into_members Params; Full, [$($extractor)*], [A]);
     )*};

@@ -6,6 +6,7 @@ use mcp_core::fault::{Fault, reflect};
 use mcp_core::{Kind, Outcome};
 
 use super::{Entry, Work};
+use crate::assigns;
 use crate::call_error::CallError;
 use crate::check;
 use crate::ctx::Ctx;
@@ -38,6 +39,10 @@ pub(crate) struct OfPrompt;
 /// A method of an extension.
 #[derive(Debug)]
 pub(crate) struct OfExtension;
+
+/// Whether a client is let in, and what is kept of it.
+#[derive(Debug)]
+pub(crate) struct OfInit;
 
 /// Proposals for an argument or a variable.
 #[derive(Debug)]
@@ -148,6 +153,29 @@ impl Subject for OfExtension {
                 }
                 outcome => outcome,
             },
+        }
+    }
+}
+
+/// What a client is told that is not let in for a reason that is nothing to others.
+pub(crate) fn not_let_in() -> Fault {
+    Fault::init_failed("internal error")
+}
+
+impl Subject for OfInit {
+    type Answer = Bytes;
+    type Memo = ();
+
+    fn memo(_: &Ctx) {}
+
+    fn settle(entry: &Entry, (): &(), result: Result<Bytes, CallError>) -> Outcome {
+        let kept = result.and_then(|assigns| match assigns::fits(&assigns, entry.states.assigns) {
+            Ok(()) => Ok(assigns),
+            Err(error) => Err(CallError::hidden(error)),
+        });
+        match kept {
+            Ok(assigns) => Outcome::Complete(Answer::Init(assigns)),
+            Err(error) => Outcome::Fail(error.refuse()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 
 use mcp_core::drive::Handler;
@@ -196,29 +197,76 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// If the server does not serve the revision, or refuses.
+    /// If the server does not serve the revision, refuses, or has an [init](Server::init) that waits for something: for these there
+    /// is [`try_connect`](Builder::try_connect).
     #[track_caller]
     pub fn connect(self) -> Client {
-        let (level, capabilities, info) = (self.level, self.capabilities.clone(), self.info.clone());
-        let mut client = self.connect_silently();
-        let revision = client.revision();
-        let server = if revision.era() == Era::Modern {
-            client.at_once("server/discover", &Value::Null)
-        } else {
-            let hello = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "clientInfo": info});
-            let answer = client.at_once("initialize", &hello);
-            let spoken = &answer.assert_ok().json()["result"]["protocolVersion"];
-            if *spoken != revision.as_str() {
-                panic!("the server does not serve {revision}; it offers {spoken}");
-            }
-            client.notify("notifications/initialized", ());
-            answer
-        };
-        client.server = server.assert_ok().result().cloned().unwrap_or_default();
-        if let Some(level) = level.filter(|_| revision.era() == Era::Legacy) {
+        let level = self.level;
+        let (mut client, method, params) = self.greeting();
+        let answer = client.at_once(method, &params);
+        client.greeted(answer.assert_ok());
+        if let Some(level) = level.filter(|_| client.revision().era() == Era::Legacy) {
             client.at_once("logging/setLevel", &json!({"level": level.as_str()})).assert_ok();
         }
         client
+    }
+
+    /// The same with a server whose [init](Server::init) takes its time, or may refuse.
+    ///
+    /// ```
+    /// use mcp_server::testing::{Client, block_on};
+    /// use mcp_server::{Caller, Server};
+    ///
+    /// let app = Server::new("my-app", "1.0.0")
+    ///     .init(async |caller: Caller| match caller.principal {
+    ///         Some(_) => Ok(()),
+    ///         None => Err("sign in first"),
+    ///     })
+    ///     .build()?;
+    ///
+    /// # block_on(async {
+    /// assert!(Client::builder(&app).principal("ada").try_connect().await.is_ok());
+    /// let refusal = Client::builder(&app).try_connect().await.expect_err("it is refused");
+    /// refusal.assert_fault(-32603).assert_fault_contains("Initialization failed: sign in first");
+    /// # });
+    /// # Ok::<(), mcp_server::BuildError>(())
+    /// ```
+    ///
+    /// In 2026-07-28 everybody can ask what the server is: there each request is refused instead.
+    ///
+    /// # Errors
+    ///
+    /// The answer that refuses.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not serve the revision; when it is awaited, if it can never be answered.
+    pub fn try_connect(self) -> impl Future<Output = Result<Client, Answer>> + Send {
+        let level = self.level;
+        let (mut client, method, params) = self.greeting();
+        async move {
+            let answer = client.request(method, params).without_progress().await;
+            if answer.result().is_none() {
+                return Err(answer);
+            }
+            client.greeted(&answer);
+            if let Some(level) = level.filter(|_| client.revision().era() == Era::Legacy) {
+                client.log_level(level).await;
+            }
+            Ok(client)
+        }
+    }
+
+    /// The client that it will be, and what it says first.
+    fn greeting(self) -> (Client, &'static str, Value) {
+        let (capabilities, info) = (self.capabilities.clone(), self.info.clone());
+        let client = self.connect_silently();
+        let revision = client.revision();
+        if revision.era() == Era::Modern {
+            return (client, "server/discover", Value::Null);
+        }
+        let hello = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "clientInfo": info});
+        (client, "initialize", hello)
     }
 
     /// Connects and says nothing: for tests of the handshake itself, with [`Client::request`] and [`Client::send_raw`].
@@ -236,6 +284,11 @@ impl Builder {
         #[cfg(not(feature = "http"))]
         let context = self.context;
         Client::new_with(Driver::new(self.handler, self.caller).with_context(context), inbox)
+    }
+
+    /// The server as a client of this kind meets it, for a caller of another time.
+    pub(super) fn into_driver(self, caller: Caller) -> Driver {
+        self.caller(caller).connect_silently().driver
     }
 }
 
@@ -271,6 +324,20 @@ fn merge(into: &mut Value, more: Value) {
 }
 
 impl Client {
+    /// The server has said what it is.
+    #[track_caller]
+    fn greeted(&mut self, answer: &Answer) {
+        let revision = self.revision();
+        if revision.era() == Era::Legacy {
+            let spoken = &answer.json()["result"]["protocolVersion"];
+            if *spoken != revision.as_str() {
+                panic!("the server does not serve {revision}; it offers {spoken}");
+            }
+            self.notify("notifications/initialized", ());
+        }
+        self.server = answer.result().cloned().unwrap_or_default();
+    }
+
     /// Asks something that the server itself answers, and at once.
     #[track_caller]
     fn at_once(&mut self, method: &str, params: &Value) -> Answer {

@@ -313,6 +313,7 @@ impl Driver {
         let name = match &call.kind {
             Kind::Tool { name, .. } => Box::from(&**name),
             Kind::Extension { method, .. } => method.clone(),
+            Kind::Init => "init".into(),
             _ => Box::default(),
         };
         let mut link = Link::new(call.id, Arc::clone(&self.uplink));

@@ -10,7 +10,7 @@ use std::path::Path;
 use mcp_core::Span;
 use serde_json::Value;
 
-use super::builder::IntoHandler;
+use super::builder::{Builder, IntoHandler};
 use super::compare::{Pointer, clipped, differences, masked};
 use super::driver::Driver;
 use super::transcript::{MOST, Step, Transcript};
@@ -64,7 +64,20 @@ impl Transcript {
     /// If given a [`Server`](crate::Server) that cannot be built.
     #[track_caller]
     pub fn replay(&self, app: impl IntoHandler) -> impl Future<Output = Result<(), Difference>> + Send {
-        let mut driver = Driver::new(app.into_handler(), self.caller.clone());
+        self.replay_by(Driver::new(app.into_handler(), self.caller.clone()))
+    }
+
+    /// The same as by a client of that kind: for what the code of the server looks at and a transcript does not hold, HTTP headers
+    /// and other [context](super::Builder::context). What the client says, and its caller, are the transcript's.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transcript::replay`].
+    pub fn replay_as(&self, client: Builder) -> impl Future<Output = Result<(), Difference>> + Send {
+        self.replay_by(client.into_driver(self.caller.clone()))
+    }
+
+    fn replay_by(&self, mut driver: Driver) -> impl Future<Output = Result<(), Difference>> + Send {
         async move {
             for (index, step) in self.steps.iter().enumerate() {
                 match step {

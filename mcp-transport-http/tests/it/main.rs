@@ -1,6 +1,7 @@
 //! The transport as its clients see it: the service in memory, and the server over sockets.
 
 mod changes;
+mod cluster;
 mod connections;
 mod embedding;
 mod heads;

@@ -17,6 +17,15 @@ macro_rules! promises {
         mod memory {
             $($(#[tokio::test] async fn $test() { super::memory(async |subject| super::$kind::$promise(subject).await).await })+)+
         }
+
+        #[cfg(feature = "redis")]
+        mod redis {
+            $($(
+                #[tokio::test]
+                #[ignore = "needs a Redis server, whose address is in MCP_REDIS"]
+                async fn $test() { super::redis(async |subject| super::$kind::$promise(subject).await).await }
+            )+)+
+        }
     };
 }
 
@@ -81,4 +90,22 @@ async fn memory(promise: impl AsyncFnOnce(&Subject<'_>)) {
     };
     let liveness = Duration::from_secs(5);
     promise(&Subject { one: handles, two: handles, pass: &pass, policy: &policy, liveness }).await;
+}
+
+#[cfg(feature = "redis")]
+async fn redis(promise: impl AsyncFnOnce(&Subject<'_>)) {
+    let url = std::env::var("MCP_REDIS").expect("MCP_REDIS is the address of a Redis server");
+    let policy = policy(Span::secs(3));
+    let liveness = Duration::from_secs(3);
+    // A name of its own, as what one test says to all nodes reaches those of the others.
+    let prefix = crate::store::NodeId::random().unwrap().to_string();
+    let timeout = Duration::from_secs(20);
+    let store = || {
+        let store = crate::store::Redis::new(&url).unwrap();
+        store.prefix(&prefix).policy(&policy).liveness(liveness).timeout(timeout)
+    };
+    let (one, two) = (store(), store());
+    let [one, two] = [&one, &two].map(|store| Handles { store, log: store, relay: store });
+    let pass = |span: Duration| -> crate::Task { Box::pin(tokio::time::sleep(span)) };
+    promise(&Subject { one, two, pass: &pass, policy: &policy, liveness }).await;
 }

@@ -1,0 +1,648 @@
+//! What the lock of a durable session guards: its machine, and what may not leave yet.
+
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+use bytes::Bytes;
+use mcp_core::policy::Timing;
+use mcp_core::{
+    Asleep, Call, CallId, Close, Endpoint, EventId, Generations, Input, Machine as _, MachineId, Output, Pull, Session,
+    Snapshot, Span, StreamId, Ticket, Time, Timer,
+};
+
+use super::slot::{End, From, Piece, Slot, Tail};
+use crate::head::RequestHead;
+use crate::source::log;
+use crate::spawned::Stop;
+
+/// A durable session.
+#[derive(Debug)]
+pub(super) struct State {
+    machine: Machinery,
+    pub(super) life: Life,
+    pub(super) slots: Vec<Slot>,
+    next_reader: u64,
+    pub(super) running: Vec<Flight>,
+    /// Runs that wait for the next commit.
+    held: Vec<Held>,
+    /// Runs that wait for the commit that is under way.
+    starting: Vec<Held>,
+    /// Streams that are to be pulled.
+    ready: Vec<StreamId>,
+    /// The open streams whose events carry ids.
+    tails: Vec<(StreamId, Tail)>,
+    pub(super) committing: bool,
+    stored: Stored,
+    /// The state of the lists that the machine was told of last.
+    listed: Generations,
+    /// The last time that the client or a call did something.
+    active: Time,
+    /// Messages from the client.
+    heard: u32,
+    /// Nothing leaves once this has come, until the lease is renewed.
+    pub(super) lease_until: Time,
+    /// Since when the store has failed.
+    pub(super) failing: Option<Time>,
+    /// When the session will be looked at.
+    pub(super) armed: Time,
+}
+
+#[derive(Debug)]
+enum Machinery {
+    Awake(Box<Session>),
+    /// Its readers stay, or it waits for something.
+    Asleep(Box<Asleep>),
+    Gone,
+}
+
+/// Whether the session is still this node's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    Live,
+    /// It is being let go, or ended: nothing more is taken in.
+    Leaving,
+    /// It has ended, or is the store's again: what was released may still leave.
+    Left,
+    /// It is another node's: nothing may leave.
+    Fenced,
+}
+
+/// What is known of the session's record.
+#[derive(Debug)]
+struct Stored {
+    /// The last version that was written, or tried.
+    version: u64,
+    exists: bool,
+    digest: Option<u64>,
+    at: Time,
+    /// It is kept for the short time only that a session has to begin in.
+    opening: bool,
+}
+
+/// A call that runs.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) call: CallId,
+    /// Once it was spawned, how to stop it.
+    pub(super) stop: Option<Arc<Stop>>,
+}
+
+/// A run that waits, and the request that it comes of.
+pub(super) type Held = (Ticket, Box<Call>, Option<Arc<RequestHead>>);
+
+/// What is to be stored before anything more may leave. It is done again as it is until it is confirmed.
+#[derive(Debug)]
+pub(super) enum Batch {
+    Store(Box<Store>),
+    /// The session sleeps, and nobody here needs it.
+    Release {
+        version: u64,
+        snapshot: Option<Snapshot>,
+        keep: Duration,
+    },
+    /// It has ended.
+    Remove,
+}
+
+#[derive(Debug)]
+pub(super) struct Store {
+    pub(super) creates: bool,
+    pub(super) version: u64,
+    pub(super) snapshot: Snapshot,
+    pub(super) digest: u64,
+    pub(super) keep: Duration,
+    pub(super) opening: bool,
+    pub(super) events: Vec<(EventId, Bytes)>,
+    pub(super) ended: Vec<StreamId>,
+}
+
+/// When something happens, and under what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At<'a> {
+    pub(super) now: Time,
+    pub(super) endpoint: &'a Arc<Endpoint>,
+    pub(super) listed: Generations,
+    /// For a machine that wakes.
+    pub(super) machine: MachineId,
+    /// How long a lease is good that is asked for now.
+    pub(super) lease: Span,
+}
+
+impl At<'_> {
+    fn timing(&self) -> &Timing {
+        self.endpoint.timing()
+    }
+}
+
+/// What is to be done once the lock is free.
+#[derive(Debug, Default)]
+pub(super) struct Due {
+    /// The stream that answers the input, and its reader.
+    pub(super) expected: Option<(StreamId, u64)>,
+    pub(super) calls: Vec<Held>,
+    pub(super) wakers: Vec<Waker>,
+    pub(super) stops: Vec<Arc<Stop>>,
+    pub(super) batch: Option<Batch>,
+    /// It is this node's no more.
+    pub(super) left: bool,
+}
+
+impl State {
+    pub(super) fn new(machine: Session, listed: Generations, lease_until: Time, now: Time) -> Self {
+        Self {
+            machine: Machinery::Awake(Box::new(machine)),
+            life: Life::Live,
+            slots: Vec::new(),
+            next_reader: 0,
+            running: Vec::new(),
+            held: Vec::new(),
+            starting: Vec::new(),
+            ready: Vec::new(),
+            tails: Vec::new(),
+            committing: false,
+            stored: Stored { version: 0, exists: false, digest: None, at: now, opening: true },
+            listed,
+            active: now,
+            heard: 0,
+            lease_until,
+            failing: None,
+            armed: Time::MAX,
+        }
+    }
+
+    /// A session that the store had, in this version.
+    pub(super) fn taken_over(mut self, version: u64, clean: bool) -> Self {
+        let Machinery::Awake(machine) = &self.machine else { return self };
+        let tail = |event: &EventId| (event.stream, Tail { stored: event.number, said: event.number });
+        self.tails = machine.last_events().iter().map(tail).collect();
+        let digest = machine.checkpoint(self.listed).map(|checkpoint| checkpoint.digest).filter(|_| clean);
+        self.stored = Stored { version, exists: true, digest, at: self.stored.at, opening: false };
+        // Its client is known to be there: it has asked.
+        self.heard = 2;
+        self
+    }
+
+    /// Hands an input to the machine, which is awake from then on.
+    pub(super) fn handle(&mut self, at: At<'_>, input: Input<'_>, context: Option<&Arc<RequestHead>>) -> Due {
+        let mut due = Due::default();
+        let by_client = matches!(input, Input::Message { .. } | Input::Attach { .. });
+        if by_client || matches!(input, Input::Done { .. }) {
+            self.active = at.now;
+        }
+        self.heard = self.heard.saturating_add(u32::from(by_client));
+        if let Input::Done { ticket, .. } = &input {
+            self.land(ticket.call());
+        }
+        if let Input::Changed { catalog, .. } = &input {
+            self.listed = catalog.generations();
+        }
+        let Some(machine) = self.awake(at) else {
+            self.drop_all(Life::Fenced, &mut due);
+            return due;
+        };
+        machine.handle(at.now, input);
+        self.obey(context, &mut due);
+        self.move_on(at, &mut due);
+        due
+    }
+
+    /// The machine, woken if it sleeps. `None` if it cannot be, which is this library's own mistake.
+    fn awake(&mut self, at: At<'_>) -> Option<&mut Session> {
+        if let Machinery::Asleep(_) = &self.machine
+            && let Machinery::Asleep(asleep) = std::mem::replace(&mut self.machine, Machinery::Gone)
+        {
+            let Asleep { snapshot, keep_alives, .. } = *asleep;
+            let endpoint = Arc::clone(at.endpoint);
+            match Session::wake(at.machine, &snapshot, keep_alives, endpoint, at.listed, at.now) {
+                Ok(machine) => {
+                    self.machine = Machinery::Awake(Box::new(machine));
+                    self.listed = at.listed;
+                }
+                Err(error) => tracing::error!(%error, "a session does not wake"),
+            }
+        }
+        match &mut self.machine {
+            Machinery::Awake(machine) => Some(machine),
+            Machinery::Asleep(_) | Machinery::Gone => None,
+        }
+    }
+
+    /// Wakes it, if it sleeps and that makes a difference: a client that listens is told what has changed.
+    pub(super) fn hear_of_change(&mut self, at: At<'_>) -> Option<Due> {
+        if !matches!(self.machine, Machinery::Asleep(_)) {
+            return None;
+        }
+        let mut due = Due::default();
+        if !self.slots.is_empty() && self.awake(at).is_some() {
+            self.obey(None, &mut due);
+            self.move_on(at, &mut due);
+        }
+        Some(due)
+    }
+
+    /// Wakes it for an input that is about to come.
+    pub(super) fn rouse(&mut self, at: At<'_>) -> Due {
+        let mut due = Due::default();
+        if self.awake(at).is_none() {
+            self.drop_all(Life::Fenced, &mut due);
+        }
+        self.obey(None, &mut due);
+        due
+    }
+
+    pub(super) fn machine(&self) -> Option<&Session> {
+        match &self.machine {
+            Machinery::Awake(machine) => Some(machine),
+            Machinery::Asleep(_) | Machinery::Gone => None,
+        }
+    }
+
+    /// Whether it follows that resource in its sleep.
+    pub(super) fn follows_asleep(&self, uri: &str) -> bool {
+        matches!(&self.machine, Machinery::Asleep(asleep) if asleep.follows.iter().any(|followed| **followed == *uri))
+    }
+
+    /// A deadline has come: of a sleeper it may be a silence only.
+    pub(super) fn tick(&mut self, at: At<'_>) -> Due {
+        let Machinery::Asleep(asleep) = &mut self.machine else { return self.handle(at, Input::Tick, None) };
+        if asleep.wake_at.is_some_and(|(time, _)| time <= at.now) {
+            return self.handle(at, Input::Tick, None);
+        }
+        let mut due = Due::default();
+        while let Some(stream) = asleep.keep_alives.due(at.now) {
+            if let Some(slot) = self.slots.iter_mut().find(|slot| slot.stream == stream) {
+                slot.push(Piece { number: None, bytes: Bytes::from_static(COMMENT) });
+                due.wakers.extend(slot.release());
+            }
+        }
+        due
+    }
+
+    /// When it must be looked at.
+    pub(super) fn deadline(&self) -> Option<Time> {
+        match &self.machine {
+            Machinery::Awake(machine) => machine.deadline().map(|(at, _)| at),
+            Machinery::Asleep(asleep) => {
+                asleep.wake_at.map(|(at, _)| at).into_iter().chain(asleep.keep_alives.deadline()).min()
+            }
+            Machinery::Gone => None,
+        }
+    }
+
+    /// Lets it sleep, if nothing keeps it awake any more.
+    pub(super) fn settle(&mut self, at: At<'_>) -> Due {
+        let mut due = Due::default();
+        if matches!(&self.machine, Machinery::Asleep(_)) && self.slots.is_empty() && self.awake(at).is_some() {
+            self.obey(None, &mut due);
+        }
+        self.move_on(at, &mut due);
+        due
+    }
+
+    fn obey(&mut self, context: Option<&Arc<RequestHead>>, due: &mut Due) {
+        while let Some(output) = self.poll_output() {
+            match output {
+                Output::Expect(stream) => {
+                    let reader = self.expect(stream, due);
+                    due.expected.get_or_insert((stream, reader));
+                }
+                Output::Resume(after) => {
+                    if let Some(slot) = self.slot(after.stream) {
+                        slot.source = From::Log { last: after.number };
+                    }
+                }
+                Output::Open { stream, reply } => {
+                    if let Some(slot) = self.slot(stream) {
+                        slot.opened(reply);
+                    }
+                }
+                Output::Ready(stream) => {
+                    if !self.ready.contains(&stream) {
+                        self.ready.push(stream);
+                    }
+                }
+                Output::Call(ticket, call) => {
+                    self.running.push(Flight { call: call.id, stop: None });
+                    let held = if call.resume.is_some() { &mut self.held } else { &mut due.calls };
+                    held.push((ticket, call, context.cloned()));
+                }
+                Output::Abandon(call) => {
+                    due.stops.extend(self.land(call).and_then(|flight| flight.stop));
+                    // It was to wait for its commit, and now for nothing.
+                    self.held.retain(|(ticket, ..)| ticket.call() != call);
+                    self.starting.retain(|(ticket, ..)| ticket.call() != call);
+                }
+                Output::Event(event) => log(&event),
+                Output::Closed => self.life = Life::Leaving,
+                // No session asks for room to listen; whether it may sleep is asked when all is stored.
+                Output::Listen(_) | Output::Hibernate => {}
+            }
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        match &mut self.machine {
+            Machinery::Awake(machine) => machine.poll_output(),
+            Machinery::Asleep(_) | Machinery::Gone => None,
+        }
+    }
+
+    /// Somebody will read that stream, from now on in place of whoever has.
+    fn expect(&mut self, stream: StreamId, due: &mut Due) -> u64 {
+        let reader = self.next_reader;
+        self.next_reader += 1;
+        if let Some(mut before) = self.forget(stream) {
+            due.wakers.extend(before.take_waker());
+        }
+        self.slots.push(Slot::new(stream, reader));
+        reader
+    }
+
+    /// Pulls everything, and lets it leave or has it stored; unless something is being stored.
+    pub(super) fn move_on(&mut self, at: At<'_>, due: &mut Due) {
+        if self.committing || matches!(self.life, Life::Left | Life::Fenced) {
+            return;
+        }
+        let (events, ended) = self.pull_all();
+        self.slots.iter_mut().for_each(Slot::stage);
+        due.batch = match self.life {
+            Life::Live => self.to_store(at, events, ended),
+            _ => self.stored.exists.then_some(Batch::Remove),
+        };
+        self.committing = due.batch.is_some();
+        if self.committing {
+            self.starting = std::mem::take(&mut self.held);
+            return;
+        }
+        due.wakers.extend(self.slots.iter_mut().filter_map(Slot::release));
+        due.calls.append(&mut self.held);
+        if self.life == Life::Leaving {
+            // Nothing of it was ever stored.
+            self.leave(due);
+        } else {
+            due.batch = self.sleep(at);
+            self.committing = due.batch.is_some();
+        }
+    }
+
+    fn pull_all(&mut self) -> (Vec<(EventId, Bytes)>, Vec<StreamId>) {
+        let (mut events, mut ended) = (Vec::new(), Vec::new());
+        let Machinery::Awake(machine) = &mut self.machine else { return (events, ended) };
+        for stream in std::mem::take(&mut self.ready) {
+            let mut slot = self.slots.iter_mut().find(|slot| slot.stream == stream);
+            loop {
+                let mut buf = Vec::new();
+                let pulled = machine.pull(stream, &mut buf, 0);
+                if !buf.is_empty() {
+                    let event = EventId::of_event(&buf);
+                    let bytes = Bytes::from(buf);
+                    if let Some(event) = event {
+                        note_said(&mut self.tails, event);
+                        events.push((event, bytes.clone()));
+                    }
+                    if let Some(slot) = &mut slot {
+                        slot.push(Piece { number: event.map(|event| event.number), bytes });
+                    }
+                }
+                match pulled {
+                    Pull::More => {}
+                    Pull::Wait => break,
+                    Pull::Pause => {
+                        slot.iter_mut().for_each(|slot| slot.ended(End::Pause));
+                        break;
+                    }
+                    Pull::End => {
+                        slot.iter_mut().for_each(|slot| slot.ended(End::Stream));
+                        if let Some(index) = self.tails.iter().position(|(open, _)| *open == stream) {
+                            self.tails.swap_remove(index);
+                            ended.push(stream);
+                        }
+                        break;
+                    }
+                }
+            }
+        }
+        (events, ended)
+    }
+
+    /// What has to be stored before anything more may leave, if there is anything.
+    fn to_store(&mut self, at: At<'_>, events: Vec<(EventId, Bytes)>, ended: Vec<StreamId>) -> Option<Batch> {
+        let checkpoint = self.machine()?.checkpoint(self.listed)?;
+        let idle = at.timing().idle;
+        // Two messages, and it has begun.
+        let opening = self.heard < 2;
+        let stored = &self.stored;
+        let stale = self.active > stored.at && at.now.since(stored.at).0 > idle.0 / 4;
+        let same = stored.exists && stored.digest == Some(checkpoint.digest) && stored.opening == opening;
+        if same && !stale && events.is_empty() && ended.is_empty() {
+            return None;
+        }
+        let keep = if opening { at.timing().opening } else { idle };
+        let creates = !stored.exists;
+        if creates {
+            self.lease_until = at.now.after(at.lease);
+        }
+        self.stored.version += 1;
+        Some(Batch::Store(Box::new(Store {
+            creates,
+            version: self.stored.version,
+            snapshot: checkpoint.snapshot,
+            digest: checkpoint.digest,
+            keep: keep.into(),
+            opening,
+            events,
+            ended,
+        })))
+    }
+
+    /// Puts a quiet session to sleep: it is the store's if nobody here needs it.
+    fn sleep(&mut self, at: At<'_>) -> Option<Batch> {
+        let quiet = self.running.is_empty() && self.stored.exists && self.heard >= 2;
+        if !quiet || !self.machine().is_some_and(|machine| machine.is_drowsy() && machine.can_sleep()) {
+            return None;
+        }
+        let Machinery::Awake(machine) = std::mem::replace(&mut self.machine, Machinery::Gone) else { return None };
+        let asleep = match machine.sleep(self.listed) {
+            Ok(asleep) => asleep,
+            Err(machine) => {
+                self.machine = Machinery::Awake(machine);
+                return None;
+            }
+        };
+        // Nobody would wake it in the store: what it waits for, and what it wants to hear of, keep it here.
+        let waits = matches!(asleep.wake_at, Some((_, timer)) if timer != Timer::Idle);
+        if waits || !self.slots.is_empty() || !asleep.follows.is_empty() {
+            self.machine = Machinery::Asleep(Box::new(asleep));
+            return None;
+        }
+        Some(self.to_release(at, asleep))
+    }
+
+    fn to_release(&mut self, at: At<'_>, asleep: Asleep) -> Batch {
+        let keep = match asleep.wake_at {
+            Some((time, Timer::Idle)) => time.since(at.now),
+            Some((time, _)) => Span(time.since(at.now).0.saturating_add(at.timing().idle.0)),
+            None => at.timing().idle,
+        };
+        self.stored.version += 1;
+        self.life = Life::Leaving;
+        let snapshot = Some(asleep.snapshot.clone());
+        // In case that the store does not take it.
+        self.machine = Machinery::Asleep(Box::new(asleep));
+        Batch::Release { version: self.stored.version, snapshot, keep: keep.into() }
+    }
+
+    /// Lets go of a session whose calls have ended, whoever reads: the node goes down.
+    pub(super) fn let_go(&mut self, at: At<'_>) -> Due {
+        let mut due = Due::default();
+        let busy = self.committing || !self.running.is_empty() || !self.ready.is_empty();
+        if self.life != Life::Live || busy {
+            return due;
+        }
+        if !self.stored.exists {
+            return self.handle(at, Input::Close(Close::Shutdown), None);
+        }
+        let asleep = match std::mem::replace(&mut self.machine, Machinery::Gone) {
+            Machinery::Asleep(asleep) => Some(*asleep),
+            Machinery::Awake(machine) => match machine.sleep(self.listed) {
+                Ok(asleep) => Some(asleep),
+                Err(machine) => {
+                    self.machine = Machinery::Awake(machine);
+                    None
+                }
+            },
+            Machinery::Gone => None,
+        };
+        self.committing = true;
+        due.batch = Some(match asleep {
+            Some(asleep) => self.to_release(at, asleep),
+            // What was stored last is all that there is of it.
+            None => {
+                self.life = Life::Leaving;
+                Batch::Release { version: self.stored.version, snapshot: None, keep: at.timing().idle.into() }
+            }
+        });
+        due
+    }
+
+    /// Something was stored: what waited for it may leave.
+    pub(super) fn committed(&mut self, at: At<'_>, batch: &Batch) -> Due {
+        let mut due = Due::default();
+        if self.life == Life::Fenced {
+            return due;
+        }
+        self.committing = false;
+        self.failing = None;
+        if let Batch::Store(store) = batch {
+            let Store { version, digest, opening, .. } = **store;
+            self.stored = Stored { version, exists: true, digest: Some(digest), at: at.now, opening };
+            self.tails.iter_mut().for_each(|(_, tail)| tail.stored = tail.said);
+        }
+        due.wakers.extend(self.slots.iter_mut().filter_map(Slot::release));
+        due.calls.append(&mut self.starting);
+        match batch {
+            Batch::Store(_) => self.move_on(at, &mut due),
+            Batch::Release { .. } | Batch::Remove => self.leave(&mut due),
+        }
+        due
+    }
+
+    /// The store has failed, and will be tried again. A session that was to be let go lives on: nobody knows whether it is still
+    /// this node's, and the next commit will tell.
+    pub(super) fn failed(&mut self, at: At<'_>, batch: &Batch, patience: Duration) -> Due {
+        let since = *self.failing.get_or_insert(at.now);
+        let mut due = Due::default();
+        if Duration::from(at.now.since(since)) >= patience {
+            due.wakers.extend(self.slots.iter_mut().filter(|slot| slot.is_held_back()).filter_map(Slot::refuse));
+        }
+        if !matches!(batch, Batch::Release { .. }) {
+            return due;
+        }
+        self.life = Life::Live;
+        self.committing = false;
+        self.stored.digest = None;
+        if self.awake(at).is_none() {
+            self.drop_all(Life::Fenced, &mut due);
+            return due;
+        }
+        self.obey(None, &mut due);
+        self.move_on(at, &mut due);
+        due
+    }
+
+    /// It is another node's.
+    pub(super) fn fenced(&mut self) -> Due {
+        let mut due = Due::default();
+        self.drop_all(Life::Fenced, &mut due);
+        due
+    }
+
+    fn leave(&mut self, due: &mut Due) {
+        let mut slots = std::mem::take(&mut self.slots);
+        self.drop_all(Life::Left, due);
+        // They have all that they will get here.
+        due.wakers.extend(slots.iter_mut().filter_map(Slot::finish));
+        self.slots = slots;
+    }
+
+    fn drop_all(&mut self, life: Life, due: &mut Due) {
+        self.life = life;
+        self.committing = false;
+        self.machine = Machinery::Gone;
+        self.held.clear();
+        self.starting.clear();
+        self.ready.clear();
+        self.tails.clear();
+        due.calls.clear();
+        due.stops.extend(self.running.drain(..).filter_map(|flight| flight.stop));
+        due.wakers.extend(self.slots.drain(..).filter_map(|mut slot| slot.take_waker()));
+        due.left = true;
+    }
+
+    pub(super) fn tail(&self, stream: StreamId) -> Option<Tail> {
+        self.tails.iter().find(|(open, _)| *open == stream).map(|(_, tail)| *tail)
+    }
+
+    pub(super) fn slot(&mut self, stream: StreamId) -> Option<&mut Slot> {
+        self.slots.iter_mut().find(|slot| slot.stream == stream)
+    }
+
+    pub(super) fn slot_of(&mut self, stream: StreamId, reader: u64) -> Option<&mut Slot> {
+        self.slot(stream).filter(|slot| slot.reader == reader)
+    }
+
+    pub(super) fn forget(&mut self, stream: StreamId) -> Option<Slot> {
+        let index = self.slots.iter().position(|slot| slot.stream == stream)?;
+        Some(self.slots.swap_remove(index))
+    }
+
+    fn land(&mut self, call: CallId) -> Option<Flight> {
+        let index = self.running.iter().position(|flight| flight.call == call)?;
+        Some(self.running.swap_remove(index))
+    }
+
+    /// Whether the store knows it as this node's.
+    pub(super) fn is_held(&self) -> bool {
+        self.stored.exists && self.life == Life::Live
+    }
+
+    /// Whether what was released may leave.
+    pub(super) fn may_speak(&self, now: Time) -> bool {
+        match self.life {
+            Life::Live | Life::Leaving => now < self.lease_until,
+            Life::Left => true,
+            Life::Fenced => false,
+        }
+    }
+}
+
+fn note_said(tails: &mut Vec<(StreamId, Tail)>, event: EventId) {
+    match tails.iter_mut().find(|(stream, _)| *stream == event.stream) {
+        Some((_, tail)) => tail.said = event.number,
+        None => tails.push((event.stream, Tail { stored: 0, said: event.number })),
+    }
+}
+
+/// What breaks a silence (HTTP-45).
+const COMMENT: &[u8] = b": \n\n";

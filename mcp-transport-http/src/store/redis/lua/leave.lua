@@ -1,0 +1,2 @@
+bury(ARGV[1])
+return 1

@@ -1,0 +1,10 @@
+local _, node, lease = unpack(ARGV)
+if find() ~= node then return 0 end
+local left = redis.call('PTTL', LEASE)
+if left < 0 then
+  redis.call('SET', LEASE, node, 'PX', lease)
+elseif left < tonumber(lease) then
+  redis.call('PEXPIRE', LEASE, lease)
+end
+put_off(lease)
+return 1
