@@ -13,6 +13,8 @@ mod http_sse_limits;
 mod init;
 mod listening;
 mod logs;
+#[cfg(target_os = "linux")]
+mod memory;
 mod modern;
 mod races;
 mod requests;
