@@ -55,7 +55,7 @@ pub struct Kills {
 impl Kills {
     pub async fn start(&mut self, index: usize) -> Result<(), String> {
         let node = Node::start(&self.plan, index).await?;
-        self.targets.set(index, node.address);
+        self.targets.set(index, node.addresses.clone());
         if index < self.nodes.len() {
             self.nodes[index] = node;
         } else {

@@ -35,7 +35,7 @@ chaos --redis-server PROGRAM [--seed N] [--kills N] [--sessions N] [--thinks MS]
       [--nodes N] [--logs FOLDER] [--memory] [--then COMMAND..]
 
 --seed      chooses histories and kills; by the clock if it is not given. It is printed first.
---memory    nodes that store nothing: all of it must fail.
+--memory    both nodes in one process, whose memory is their store: kills must be found out.
 --then      runs that command first, with the redis-server's URL in MCP_REDIS; what it prints is printed.
 ";
 
@@ -197,7 +197,8 @@ async fn start_nodes(args: &Args, redis: &Redis, targets: Targets, rng: Rng) -> 
         points: BTreeMap::new(),
         faults: Vec::new(),
     };
-    for index in 0..args.nodes {
+    // The nodes of one memory are in one process.
+    for index in 0..if args.memory { 1 } else { args.nodes } {
         let _ = std::fs::remove_file(args.logs.join(format!("node-{index}.log")));
         kills.start(index).await?;
     }

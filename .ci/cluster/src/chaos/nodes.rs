@@ -75,7 +75,7 @@ pub struct Node {
     child: Child,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
-    pub address: SocketAddr,
+    pub addresses: Vec<SocketAddr>,
 }
 
 impl Node {
@@ -88,9 +88,9 @@ impl Node {
         let input = child.stdin.take().ok_or("no stdin")?;
         let mut output = BufReader::new(child.stdout.take().ok_or("no stdout")?).lines();
         let line = line(&mut output).await?;
-        let address = line.strip_prefix("listening on ").and_then(|address| address.parse().ok());
-        let address = address.ok_or_else(|| format!("a node said: {line}"))?;
-        Ok(Self { child, input, output, address })
+        let addresses = line.strip_prefix("listening on ").map(|all| all.split(' ').map(str::parse).collect());
+        let Some(Ok(addresses)) = addresses else { return Err(format!("a node said: {line}")) };
+        Ok(Self { child, input, output, addresses })
     }
 
     /// Has it die when it has passed that point so often. False: it is dead already.

@@ -10,22 +10,23 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 #[derive(Clone, Default)]
-pub struct Targets(Arc<RwLock<Vec<Option<SocketAddr>>>>);
+pub struct Targets(Arc<RwLock<Vec<Vec<SocketAddr>>>>);
 
 impl Targets {
-    pub fn set(&self, node: usize, address: SocketAddr) {
+    pub fn set(&self, node: usize, addresses: Vec<SocketAddr>) {
         let mut targets = self.0.write().unwrap();
         if targets.len() <= node {
-            targets.resize(node + 1, None);
+            targets.resize(node + 1, Vec::new());
         }
-        targets[node] = Some(address);
+        targets[node] = addresses;
     }
 
     /// All of them, beginning with the next one in turn.
     fn from(&self, turn: usize) -> Vec<SocketAddr> {
-        let targets = self.0.read().unwrap();
-        let count = targets.len().max(1);
-        (0..targets.len()).filter_map(|step| targets[(turn + step) % count]).collect()
+        let mut all: Vec<SocketAddr> = self.0.read().unwrap().iter().flatten().copied().collect();
+        let count = all.len().max(1);
+        all.rotate_left(turn % count);
+        all
     }
 }
 

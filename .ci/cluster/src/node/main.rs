@@ -3,6 +3,7 @@
 //! has. The end of stdin is its end.
 
 mod armed;
+mod faulty;
 mod side;
 mod tools;
 mod wire;
@@ -10,6 +11,7 @@ mod wire;
 use std::convert::Infallible;
 use std::error::Error;
 use std::io::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Request;
@@ -20,13 +22,15 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use mcp_core::{Caller, Scopes, Span};
 use mcp_server::Policy;
-use mcp_server::http::McpService;
+use mcp_server::http::store::{EventLog, Memory, Redis, Relay, SessionStore};
+use mcp_server::http::{Cluster, McpService};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use faulty::Faulty;
 use side::Side;
 use wire::Wire;
 
@@ -52,7 +56,7 @@ fn args() -> Result<Args, lexopt::Error> {
             Long("redis") => args.redis = parser.value()?.string()?,
             Long("lease-ms") => args.lease = Duration::from_millis(parser.value()?.parse()?),
             Long("hibernate-ms") => args.hibernate = Span::millis(parser.value()?.parse()?),
-            // One process that forgets everything: what the suite must find wanting.
+            // Two servers in one process, which forgets everything: what the suite must find wanting.
             Long("memory") => args.memory = true,
             _ => return Err(arg.unexpected()),
         }
@@ -69,13 +73,34 @@ async fn main() -> Result<(), Box<dyn Error>> {
     policy.timing.hibernate_after = Some(args.hibernate);
     policy.timing.keep_alive = Span::secs(3);
     policy.timing.retry = Span::millis(100);
-    let server = tools::server(side.clone()).policy(policy);
-    let service = server.build()?.http_service()?;
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    say(&format!("listening on {}", listener.local_addr()?));
-    tokio::spawn(obey(side, service.clone()));
-    serve(listener, service).await;
-    Ok(())
+    let cluster = if args.memory {
+        cluster(Memory::new(&policy))
+    } else {
+        cluster(Redis::new(&args.redis)?.policy(&policy).liveness(args.lease))
+    };
+    let cluster = cluster.lease(args.lease);
+    let mut nodes = JoinSet::new();
+    let mut addresses = String::new();
+    let mut services = Vec::new();
+    for _ in 0..if args.memory { 2 } else { 1 } {
+        let server = tools::server(side.clone()).policy(policy.clone()).cluster(cluster.clone());
+        let service = server.build()?.http_service()?;
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        addresses.push_str(&format!(" {}", listener.local_addr()?));
+        nodes.spawn(serve(listener, service.clone()));
+        services.push(service);
+    }
+    say(&format!("listening on{addresses}"));
+    tokio::spawn(obey(side, services));
+    while nodes.join_next().await.is_some() {}
+    // The runtime would wait for the thread that reads stdin.
+    std::process::exit(0)
+}
+
+fn cluster(store: impl SessionStore + EventLog + Relay) -> Cluster {
+    let store = Arc::new(store);
+    let faulty = Arc::new(Faulty(Arc::clone(&store)));
+    Cluster::new(faulty.clone(), faulty, store)
 }
 
 /// Not by `println!`, whose lock another thread could hold when the process is stopped.
@@ -84,7 +109,7 @@ fn say(line: &str) {
     let _ = out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush());
 }
 
-async fn obey(side: Side, service: McpService) {
+async fn obey(side: Side, services: Vec<McpService>) {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let words: Vec<&str> = line.split(' ').collect();
@@ -94,7 +119,7 @@ async fn obey(side: Side, service: McpService) {
                 say("armed");
             }
             ["hanging"] => say(&format!("hanging {}", side.hanging().join(" "))),
-            ["sessions"] => say(&format!("sessions {}", service.sessions())),
+            ["sessions"] => say(&format!("sessions {}", services.iter().map(McpService::sessions).sum::<usize>())),
             _ => say("what?"),
         }
     }
