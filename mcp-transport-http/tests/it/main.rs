@@ -10,8 +10,11 @@ mod hibernation;
 mod http_sse;
 #[cfg(feature = "sse")]
 mod http_sse_limits;
+mod init;
 mod listening;
 mod logs;
+#[cfg(target_os = "linux")]
+mod memory;
 mod modern;
 mod races;
 mod requests;
