@@ -227,10 +227,11 @@ impl Cell {
         }
     }
 
-    /// Waits until it has left.
+    /// Waits until it has left, and its place is free.
     pub(super) async fn gone(&self) {
         let mut heard = 0;
-        while !matches!(self.lock().life, Life::Left | Life::Fenced) {
+        let is_there = || self.node.table.here(&self.key).is_some_and(|cell| std::ptr::eq(&*cell, self));
+        while !matches!(self.lock().life, Life::Left | Life::Fenced) || is_there() {
             poll_fn(|cx| self.bell.poll_ring(&mut heard, cx)).await;
         }
     }
