@@ -62,7 +62,7 @@ impl Handler for Noted {
                 link.note(Note::Progress { progress: step.into(), total: Some(3.0), message });
                 sleep(Duration::from_millis(7)).await;
             }
-            Outcome::Complete(Answer::Tool(ToolAnswer::text(&format!("done {token}"))))
+            Outcome::Complete(Answer::Tool(ToolAnswer::text(format!("done {token}"))))
         }))
     }
 }
@@ -218,6 +218,8 @@ async fn stream(nodes: &Nodes, session: &str, dice: &mut Dice, token: &str, seed
     panic!("seed {seed}: {token} is never answered: {seen:?}");
 }
 
+// A failure is repeated by its seed.
+#[allow(clippy::print_stdout)]
 #[tokio::test(start_paused = true)]
 async fn whatever_fails_nothing_acknowledged_is_lost_and_no_call_runs_twice() {
     let from = std::env::var("CLUSTER_SEED").ok().and_then(|seed| seed.parse().ok());
