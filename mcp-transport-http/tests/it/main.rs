@@ -12,8 +12,6 @@ mod http_sse;
 mod http_sse_limits;
 mod listening;
 mod logs;
-#[cfg(target_os = "linux")]
-mod memory;
 mod modern;
 mod races;
 mod requests;
