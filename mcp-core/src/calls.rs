@@ -192,7 +192,8 @@ impl Calls {
             Some(index) => self.slots[index] = Some(slot),
             None => {
                 if self.slots.is_empty() {
-                    self.slots.reserve_exact(ROOM);
+                    // One call after the other is the usual course.
+                    self.slots.reserve_exact(1);
                 }
                 self.slots.push(Some(slot));
             }
@@ -225,8 +226,8 @@ impl Calls {
     pub(crate) fn take(&mut self, index: u32) -> Option<Slot> {
         let slot = self.slots.get_mut(index as usize)?.take()?;
         self.live -= 1;
-        if self.live == 0 && self.slots.len() > ROOM {
-            // An idle session keeps no room for the calls that it once had.
+        if self.live == 0 {
+            // An idle session keeps no room for the calls that it once had: one slot would be a quarter of all that it takes.
             self.slots = Vec::new();
         }
         Some(slot)
@@ -260,6 +261,3 @@ impl Calls {
         self.iter().any(Slot::runs)
     }
 }
-
-/// Slots that are kept while no call runs: one call after the other is the usual course.
-const ROOM: usize = 1;

@@ -132,6 +132,8 @@ pub enum Due {
     KeepAlive(SessionId, StreamId),
 }
 
+/// Live sessions that there is always room for: 1,000, so that fewer come and go without a word to the allocator.
+const ROOM: usize = 1000;
 /// What a place in the tables costs, in round numbers: a record of 48 bytes, and its shares of three tables.
 const PLACE: usize = 96;
 /// What one costs that has open streams.
@@ -223,6 +225,15 @@ impl Roster {
         self.live.insert(session, Live { armed: Time::MAX, who, opening });
     }
 
+    /// Takes a live one out. The table of those who live is no larger than they need once most of them sleep.
+    fn unseat(&mut self, session: SessionId) -> Option<Live> {
+        let live = self.live.remove(&session);
+        if self.live.capacity() > ROOM && self.live.len() * 8 < self.live.capacity() {
+            self.live.shrink_to((self.live.len() * 2).max(ROOM));
+        }
+        live
+    }
+
     /// Its client has sent something after the handshake: it is there, and has the id. Saying so again changes nothing.
     pub fn established(&mut self, session: SessionId) {
         if let Some(live) = self.live.get_mut(&session)
@@ -274,7 +285,7 @@ impl Roster {
         if length > LONGEST || !self.takes(PLACE + length + aside) || !self.live.contains_key(&session) {
             return Err(Box::new(asleep));
         }
-        let Some(Live { armed, who, opening }) = self.live.remove(&session) else { return Ok(()) };
+        let Some(Live { armed, who, opening }) = self.unseat(session) else { return Ok(()) };
         self.due.remove(&(armed, session));
         let Asleep { snapshot, wake_at, keep_alives, follows } = asleep;
         let ends = matches!(wake_at, Some((_, Timer::Idle | Timer::Opening)));
@@ -322,7 +333,6 @@ impl Roster {
     }
 
     fn sleeper_due(&mut self, now: Time) -> Option<Due> {
-        self.sleepers.advance(now);
         while let Some(row) = self.sleepers.due(now) {
             let record = *self.sleepers.get(row);
             let session = record.id;
@@ -442,7 +452,7 @@ impl Roster {
     pub fn remove(&mut self, session: SessionId) {
         if let Some(row) = self.sleepers.find(session) {
             self.take(row);
-        } else if let Some(Live { armed, who, opening }) = self.live.remove(&session) {
+        } else if let Some(Live { armed, who, opening }) = self.unseat(session) {
             self.due.remove(&(armed, session));
             self.opening -= usize::from(opening);
             who.into_iter().for_each(|who| self.shares.take_off(who));

@@ -38,7 +38,7 @@ use crate::extract::{Extract, Needs};
 ///     .build()?;
 ///
 /// # block_on(async {
-/// let mut client = Client::connect(&app);
+/// let mut client = Client::new(&app);
 /// client.call("hello", ()).await.assert_text("Bonjour !");
 /// # });
 /// # Ok::<(), mcp_server::BuildError>(())

@@ -27,22 +27,21 @@ impl Server {
     /// the others, for tools to take as [`Assigns`](crate::Assigns).
     ///
     /// ```
-    /// use mcp_server::http::HeaderMap;
-    /// use mcp_server::{Assigns, CallError, Server, Tool};
+    /// use mcp_server::{Assigns, CallError, Caller, Server, Tool};
     /// use serde::{Deserialize, Serialize};
     ///
     /// #[derive(Serialize, Deserialize)]
-    /// struct Tenant {
+    /// struct User {
     ///     name: String,
     /// }
     ///
-    /// async fn init(headers: HeaderMap) -> Result<Tenant, CallError> {
-    ///     let name = headers.get("x-tenant").and_then(|name| name.to_str().ok());
-    ///     let name = name.ok_or_else(|| CallError::new("say who you are in the header x-tenant"))?;
-    ///     Ok(Tenant { name: name.into() })
+    /// // Over HTTP it may as well take `HeaderMap`, and from a database what it needs to know.
+    /// async fn init(caller: Caller) -> Result<User, CallError> {
+    ///     let principal = caller.principal.ok_or_else(|| CallError::new("sign in first"))?;
+    ///     Ok(User { name: principal.as_str().into() })
     /// }
     ///
-    /// let me = Tool::new("me").description("Tells who you are.").run(|tenant: Assigns<Tenant>| tenant.0.name);
+    /// let me = Tool::new("me").description("Tells who you are.").run(|user: Assigns<User>| user.0.name);
     /// Server::new("my-app", "1.0.0").init(init).tool(me).build()?;
     /// # Ok::<(), mcp_server::BuildError>(())
     /// ```

@@ -164,7 +164,7 @@ fn an_init_that_refuses_nobody_says_so_by_its_type_and_may_keep_anything() {
     block_on(async {
         let list = described("list").run(|list: Assigns<Vec<String>>| list.0.join(" "));
         let app = plain().init(|| Assigns(vec!["a".to_owned(), "b".to_owned()])).tool(list).build();
-        Client::new(&app.expect("it can be built")).call("list", ()).await.assert_text("a b");
+        Client::new(app.expect("it can be built")).call("list", ()).await.assert_text("a b");
         let none = described("none").run(|_: Assigns<()>| "nothing");
         Client::new(plain().init(async || Ok::<_, CallError>(())).tool(none))
             .call("none", ())

@@ -4,7 +4,7 @@
 //! ```text
 //! sleepers fresh N            resident bytes of N sleepers that lived in waves
 //! sleepers answered N         the same, each after an answer of 1 MiB
-//! sleepers streamed N         the same, the answer in events, which are kept for a while
+//! sleepers streamed N         the same, the answer in events, which are kept for a while; with such an allocator, too
 //! sleepers together N         N live together, fall asleep, wake, sleep, end, and a second wave comes
 //! sleepers returned N         the same, with an allocator that gives pages back: no more is to stay than sleepers take
 //! sleepers wake N TIMES       a call to a sleeper beside the same to a live session

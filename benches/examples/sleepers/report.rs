@@ -8,7 +8,7 @@ const SLACK: f64 = 1.1;
 /// What pages and tables that come whole may take beside that, in bytes: it is much where sessions are few.
 const FIXED: f64 = (256 << 10) as f64;
 /// The part of what is resident that a process may differ by from wave to wave, as holes in its heap are not the same ones.
-const NOISE: f64 = 0.02;
+const NOISE: f64 = 0.04;
 /// The same of a small process, in bytes.
 const PAGES: f64 = (1 << 20) as f64;
 

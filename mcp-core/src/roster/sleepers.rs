@@ -155,12 +155,13 @@ impl Sleepers {
 
     /// The time is that now.
     pub(super) fn advance(&mut self, now: Time) {
-        self.wheel.advance(&mut self.records, now);
+        self.wheel.advance(now);
     }
 
     /// One whose time has come.
-    pub(super) fn due(&self, now: Time) -> Option<u32> {
-        self.find(self.wheel.due(now)?)
+    pub(super) fn due(&mut self, now: Time) -> Option<u32> {
+        let id = self.wheel.due(&mut self.records, now)?;
+        self.find(id)
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {

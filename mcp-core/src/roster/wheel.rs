@@ -1,8 +1,8 @@
 //! When each sleeper is to be looked at: a wheel of lists, so that neither setting nor finding a deadline takes longer for all
 //! those who sleep beside it.
 //!
-//! One turn covers the idle time. A list holds those who fall due within the same second or so; when its time has come, they are
-//! put in order. That is work for those who fall due in that second, and for nobody else.
+//! One turn covers the idle time. A list holds those who fall due within the same second or so; when its time has come, those of
+//! them are put in order that are not due yet. That is work for who falls due in that second, and for nobody else.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -20,18 +20,20 @@ const GRAIN: u64 = 1024;
 pub(super) const NIL: u32 = u32::MAX;
 /// Marks the number of a list in place of the record before the first one. There are never so many records.
 const HEAD: u32 = 1 << 31;
+/// In place of the record before one that is in no list, but among the near.
+const NEAR: u32 = HEAD | LISTS as u32;
 
 #[derive(Debug)]
 pub(super) struct Wheel {
     /// Milliseconds of one list: longer if the idle time is, so that one turn covers it.
     grain: u64,
-    /// The grain up to which all are in order.
+    /// The grain up to which all lists are empty.
     tick: u64,
     heads: Box<[u32]>,
     /// One bit for each list that is not empty.
     marks: Box<[u64]>,
     linked: usize,
-    /// Those of the grains up to `tick`.
+    /// In order: those of the grains up to `tick`, of the one that passes now, and what few lie further ahead than one turn.
     near: BTreeSet<(Time, SessionId)>,
 }
 
@@ -53,17 +55,15 @@ impl Wheel {
 
     /// Sets the deadline that the record says. [`Time::MAX`] is none.
     pub(super) fn insert(&mut self, records: &mut Rows<Record>, row: u32) {
-        let Record { at, id, .. } = records.get(row)[0];
+        let at = records.get(row)[0].at;
         if at == Time::MAX {
             return;
         }
         let grain = at.0 / self.grain;
-        if grain <= self.tick {
-            self.near.insert((at, id));
-            return;
+        if grain <= self.tick || grain - self.tick >= LISTS {
+            return self.bring_near(records, row);
         }
-        // What lies further ahead than one turn is looked at again after that turn.
-        let list = (grain.min(self.tick.saturating_add(LISTS - 1)) % LISTS) as u32;
+        let list = (grain % LISTS) as u32;
         let first = core::mem::replace(&mut self.heads[list as usize], row);
         let record = &mut records.get_mut(row)[0];
         (record.prev, record.next) = (HEAD | list, first);
@@ -80,7 +80,7 @@ impl Wheel {
         if at == Time::MAX {
             return;
         }
-        if !self.is_linked(at) {
+        if prev == NEAR {
             self.near.remove(&(at, id));
             return;
         }
@@ -97,7 +97,7 @@ impl Wheel {
     /// A record was moved into this row.
     pub(super) fn moved(&mut self, records: &mut Rows<Record>, row: u32) {
         let Record { at, prev, next, .. } = records.get(row)[0];
-        if at == Time::MAX || !self.is_linked(at) {
+        if at == Time::MAX || prev == NEAR {
             return;
         }
         self.relink(records, prev, row);
@@ -113,50 +113,48 @@ impl Wheel {
         }
     }
 
-    const fn is_linked(&self, at: Time) -> bool {
-        at.0 / self.grain > self.tick
+    fn bring_near(&mut self, records: &mut Rows<Record>, row: u32) {
+        let record = &mut records.get_mut(row)[0];
+        record.prev = NEAR;
+        self.near.insert((record.at, record.id));
     }
 
-    /// Puts those in order whose grain has come.
-    pub(super) fn advance(&mut self, records: &mut Rows<Record>, now: Time) {
+    /// Goes on to now, or to the first list in which there is somebody still.
+    pub(super) fn advance(&mut self, now: Time) {
         let target = now.0 / self.grain;
-        if target <= self.tick {
-            return;
+        if target > self.tick {
+            let ahead = self.marked(self.tick + 1, (target - self.tick).min(LISTS));
+            self.tick = ahead.map_or(target, |ahead| self.tick + ahead);
         }
-        let (mut from, mut left) = (self.tick + 1, (target - self.tick).min(LISTS));
-        // First of all: who is put into a list again is put there as seen from the new time.
-        self.tick = target;
-        while self.linked > 0
-            && let Some(ahead) = self.marked(from, left)
-        {
-            let list = ((from + ahead) % LISTS) as usize;
-            (from, left) = (from + ahead + 1, left - ahead - 1);
-            self.marks[list / 64] &= !(1 << (list % 64));
-            let mut row = core::mem::replace(&mut self.heads[list], NIL);
-            while row != NIL {
-                let next = records.get(row)[0].next;
-                self.linked -= 1;
-                self.insert(records, row);
-                row = next;
+    }
+
+    /// A sleeper whose deadline has passed: of those that passed in different seconds, whichever is found. It must be removed
+    /// or have another deadline before the next is asked for.
+    pub(super) fn due(&mut self, records: &mut Rows<Record>, now: Time) -> Option<SessionId> {
+        loop {
+            self.advance(now);
+            if let Some((_, id)) = self.near.first().filter(|(at, _)| *at <= now) {
+                return Some(*id);
             }
+            if self.tick >= now.0 / self.grain {
+                return None;
+            }
+            let row = self.heads[((self.tick + 1) % LISTS) as usize];
+            let Record { at, id, .. } = records.get(row)[0];
+            if at <= now {
+                return Some(id);
+            }
+            self.remove(records, row);
+            self.bring_near(records, row);
         }
     }
 
-    /// The sleeper whose deadline is the first that has passed. Only after [`Wheel::advance`].
-    pub(super) fn due(&self, now: Time) -> Option<SessionId> {
-        self.near.first().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
-    }
-
-    /// When to look again: not after the next deadline, and less than a grain before it if that is within one turn.
+    /// When to look again: not after the next deadline, and less than a grain before it.
     pub(super) fn deadline(&self) -> Option<Time> {
-        if let Some((at, _)) = self.near.first() {
-            return Some(*at);
-        }
-        if self.linked == 0 {
-            return None;
-        }
-        let ahead = self.marked(self.tick + 1, LISTS)?;
-        Some(Time((self.tick + 1 + ahead).saturating_mul(self.grain)))
+        let near = self.near.first().map(|(at, _)| *at);
+        let ahead = if self.linked > 0 { self.marked(self.tick + 1, LISTS) } else { None };
+        let list = ahead.map(|ahead| Time((self.tick + 1 + ahead).saturating_mul(self.grain)));
+        near.into_iter().chain(list).min()
     }
 
     /// How many lists after this grain's the first is that is not empty, of so many.

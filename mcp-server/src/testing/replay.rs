@@ -77,23 +77,21 @@ impl Transcript {
         self.replay_by(client.into_driver(self.caller.clone()))
     }
 
-    fn replay_by(&self, mut driver: Driver) -> impl Future<Output = Result<(), Difference>> + Send {
-        async move {
-            for (index, step) in self.steps.iter().enumerate() {
-                match step {
-                    Step::Client(bytes) => driver.send(bytes),
-                    Step::Clock(span) => driver.advance(Span::millis(*span), |_| ()).await,
-                    Step::End => driver.end(),
-                    Step::Comment(_) => {}
-                    Step::Server(_) => {
-                        let got = driver.until(Driver::hear).await.map(Step::Server);
-                        self.compare(index, Some(step), got.as_ref(), &self.ignored)?;
-                    }
+    async fn replay_by(&self, mut driver: Driver) -> Result<(), Difference> {
+        for (index, step) in self.steps.iter().enumerate() {
+            match step {
+                Step::Client(bytes) => driver.send(bytes),
+                Step::Clock(span) => driver.advance(Span::millis(*span), |_| ()).await,
+                Step::End => driver.end(),
+                Step::Comment(_) => {}
+                Step::Server(_) => {
+                    let got = driver.until(Driver::hear).await.map(Step::Server);
+                    self.compare(index, Some(step), got.as_ref(), &self.ignored)?;
                 }
             }
-            let more = driver.hear().map(Step::Server);
-            self.compare(self.steps.len(), None, more.as_ref(), &self.ignored)
         }
+        let more = driver.hear().map(Step::Server);
+        self.compare(self.steps.len(), None, more.as_ref(), &self.ignored)
     }
 
     fn check_file(&self, path: &Path, bless: bool) -> Result<(), String> {

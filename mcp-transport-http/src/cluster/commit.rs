@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::cell::Cell;
-use super::state::{Batch, Life, Store};
+use super::state::{Batch, Life, Step, Store};
 use super::{Backoff, Node};
 use crate::shared::Shared;
 use crate::store::{SessionKey, StoreError};
@@ -40,7 +40,7 @@ pub(super) async fn run(cell: Arc<Cell>, weak: Weak<Shared>, mut batch: Batch) {
     let node = Arc::clone(cell.node());
     let mut backoff = Backoff::new();
     loop {
-        let stored = carry_out(&node, &weak, cell.key(), &batch).await;
+        let stored = carry_out(&node, &weak, cell.key(), &mut batch).await;
         let Some(shared) = weak.upgrade() else { return };
         if cell.lock().life == Life::Fenced {
             return;
@@ -79,7 +79,7 @@ pub(super) async fn run(cell: Arc<Cell>, weak: Weak<Shared>, mut batch: Batch) {
     }
 }
 
-async fn carry_out(node: &Node, weak: &Weak<Shared>, key: &SessionKey, batch: &Batch) -> Result<(), StoreError> {
+async fn carry_out(node: &Node, weak: &Weak<Shared>, key: &SessionKey, batch: &mut Batch) -> Result<(), StoreError> {
     match batch {
         Batch::Store(store) => keep(node, weak, key, store).await,
         Batch::Release { version, snapshot, keep } => {
@@ -97,22 +97,28 @@ async fn carry_out(node: &Node, weak: &Weak<Shared>, key: &SessionKey, batch: &B
     }
 }
 
-/// Events first: with a state that knows of an event there is that event. A new session is created before it has any.
-async fn keep(node: &Node, weak: &Weak<Shared>, key: &SessionKey, store: &Store) -> Result<(), StoreError> {
-    let Store { creates, version, snapshot, keep, events, ended, .. } = store;
+/// Events first: with a state that knows of an event there is that event. A new session is created before it has any. What was
+/// confirmed is not done again.
+async fn keep(node: &Node, weak: &Weak<Shared>, key: &SessionKey, store: &mut Store) -> Result<(), StoreError> {
+    let Store { step, version, snapshot, keep, events, ended, .. } = store;
     let lease: Duration = node.cluster.lease;
-    if *creates {
+    if *step == Step::Create {
         let made = node.in_time(weak, node.store().create(key, node.id, lease, snapshot.clone(), *keep)).await?;
         if made != *version {
             tracing::error!(made, "the store has made a session in a version that a new one cannot have");
             return Err(StoreError::Fenced);
         }
+        *step = Step::AppendAlone;
     }
-    if !events.is_empty() || !ended.is_empty() {
-        node.in_time(weak, node.log().append(key, node.id, *version, events.clone(), ended.clone())).await?;
+    if matches!(step, Step::Append | Step::AppendAlone) {
+        if !events.is_empty() || !ended.is_empty() {
+            node.in_time(weak, node.log().append(key, node.id, *version, events.clone(), ended.clone())).await?;
+        }
+        *step = if *step == Step::Append { Step::Save } else { Step::Done };
     }
-    if !*creates {
+    if *step == Step::Save {
         node.in_time(weak, node.store().save(key, node.id, *version, snapshot.clone(), *keep)).await?;
+        *step = Step::Done;
     }
     Ok(())
 }

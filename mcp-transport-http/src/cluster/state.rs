@@ -107,7 +107,7 @@ pub(super) enum Batch {
 
 #[derive(Debug)]
 pub(super) struct Store {
-    pub(super) creates: bool,
+    pub(super) step: Step,
     pub(super) version: u64,
     pub(super) snapshot: Snapshot,
     pub(super) digest: u64,
@@ -115,6 +115,19 @@ pub(super) struct Store {
     pub(super) opening: bool,
     pub(super) events: Vec<(EventId, Bytes)>,
     pub(super) ended: Vec<StreamId>,
+}
+
+/// How far a [`Store`] has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The session is made, with its state.
+    Create,
+    /// Its first events follow.
+    AppendAlone,
+    /// Events come before their state.
+    Append,
+    Save,
+    Done,
 }
 
 /// When something happens, and under what.
@@ -445,7 +458,7 @@ impl State {
         }
         self.stored.version += 1;
         Some(Batch::Store(Box::new(Store {
-            creates,
+            step: if creates { Step::Create } else { Step::Append },
             version: self.stored.version,
             snapshot: checkpoint.snapshot,
             digest: checkpoint.digest,

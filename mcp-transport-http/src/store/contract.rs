@@ -202,6 +202,19 @@ fn poll_into<F: Future>(done: &mut Option<F::Output>, future: Pin<&mut F>, conte
     }
 }
 
+/// Lets others that are polled side by side go on.
+async fn yield_now() {
+    let mut yielded = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
 /// Polls a future so often at most, and gives up on it.
 async fn give_up<T>(future: impl Future<Output = T>, polls: usize) -> Option<T> {
     let mut future = pin!(future);

@@ -10,6 +10,7 @@ mod hibernation;
 mod http_sse;
 #[cfg(feature = "sse")]
 mod http_sse_limits;
+mod init;
 mod listening;
 mod logs;
 mod modern;
