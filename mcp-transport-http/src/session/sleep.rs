@@ -122,7 +122,7 @@ impl Cell {
         };
         tracing::debug!(session = ?self.id, "a session woke");
         let mut awake = Awake::new(machine);
-        awake.missed = (!updated.is_empty()).then(|| Box::new(updated));
+        awake.missed = (!updated.is_empty()).then_some(updated);
         for stream in detached {
             awake.machine.handle(keeper.now, Input::Detach { stream });
         }
@@ -139,7 +139,7 @@ impl Cell {
             let mut state = self.lock();
             let Some(awake) = state.awake_mut() else { return };
             // An empty list stays, which keeps it awake meanwhile.
-            let missed = awake.missed.as_mut().map(|missed| std::mem::take(&mut **missed)).unwrap_or_default();
+            let missed = awake.missed.as_mut().map(std::mem::take).unwrap_or_default();
             let caller = missed.iter().find_map(|uri| awake.machine.subscriber(uri)).cloned();
             (missed, caller)
         };

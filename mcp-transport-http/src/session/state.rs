@@ -46,7 +46,7 @@ pub(crate) struct Awake {
     pub(super) armed: Time,
     /// The resources whose updates it slept through and has not been told of. It stays awake as long as there is a list,
     /// which is empty while somebody sees to it.
-    pub(super) missed: Option<Box<Vec<Box<str>>>>,
+    pub(super) missed: Option<Vec<Box<str>>>,
     /// Whether the roster knows that its client has come back after the handshake.
     pub(super) established: bool,
     pub(super) closed: bool,

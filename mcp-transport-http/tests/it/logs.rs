@@ -10,9 +10,15 @@ use tracing::{Event, Level, Metadata, Subscriber};
 
 use crate::support::*;
 
-/// Keeps warnings and errors.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<String>>);
+/// Keeps what is at least of that level.
+#[derive(Clone)]
+struct Kept(Arc<Mutex<String>>, Level);
+
+impl Kept {
+    fn from(level: Level) -> Self {
+        Self(Arc::default(), level)
+    }
+}
 
 struct Line<'a>(&'a mut String);
 
@@ -24,7 +30,7 @@ impl Visit for Line<'_> {
 
 impl Subscriber for Kept {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN
+        *metadata.level() <= self.1
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -46,7 +52,7 @@ impl Subscriber for Kept {
 
 #[tokio::test]
 async fn a_refused_host_or_origin_is_logged_with_safe_texts_http_2() {
-    let kept = Kept::default();
+    let kept = Kept::from(Level::WARN);
     let _guard = tracing::subscriber::set_default(kept.clone());
     let service = service();
     let mut request = modern("tools/list", json!({}));
@@ -57,4 +63,17 @@ async fn a_refused_host_or_origin_is_logged_with_safe_texts_http_2() {
     let kept = kept.0.lock().unwrap();
     assert!(kept.contains("rebound.example") && kept.contains("status=403"), "{kept}");
     assert!(!kept.contains('\u{202E}') && kept.contains("evil"), "{kept}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_falls_asleep_and_wakes_is_logged_without_its_id() {
+    let kept = Kept::from(Level::DEBUG);
+    let _guard = tracing::subscriber::set_default(kept.clone());
+    let service = service();
+    let session = open(&service).await;
+    tokio::time::sleep(std::time::Duration::from_secs(61)).await;
+    assert_eq!(send(&service, legacy(Some(&session), &ping(1))).await.status, 200);
+    let kept = kept.0.lock().unwrap();
+    assert!(kept.contains("a session went to sleep") && kept.contains("a session woke"), "{kept}");
+    assert!(!kept.contains(&session), "{kept}");
 }

@@ -13,8 +13,6 @@ mod http_sse_limits;
 mod init;
 mod listening;
 mod logs;
-#[cfg(target_os = "linux")]
-mod memory;
 mod modern;
 mod races;
 mod requests;
