@@ -65,6 +65,9 @@ impl Local {
 
     /// Hands on what the log had, and goes on after it.
     fn replayed(&mut self, last: u64, replay: Replay) -> Option<Bytes> {
+        let tail = self.cell.lock().tail(self.stream);
+        // A commit appends first and saves then: what the log has beyond the state that is stored may not leave yet.
+        let stored = tail.map_or(u64::MAX, |tail| tail.stored);
         let mut last = last;
         let mut all = Vec::new();
         for (event, framed) in replay.events {
@@ -75,12 +78,14 @@ impl Local {
                 self.over = true;
                 break;
             }
+            if event.number > stored {
+                break;
+            }
             last = event.number;
             all.extend_from_slice(&framed);
         }
-        self.over |= replay.ended;
+        self.over |= replay.ended && tail.is_none();
         let mut state = self.cell.lock();
-        let tail = state.tail(self.stream);
         if let Some(slot) = state.slot_of(self.stream, self.name) {
             slot.source = From::Log { last };
         }

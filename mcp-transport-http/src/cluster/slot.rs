@@ -122,7 +122,8 @@ impl Slot {
     pub(super) fn release(&mut self) -> Option<Waker> {
         let mut moved = self.open.release();
         moved |= self.end.release();
-        moved |= !self.staged.is_empty();
+        // Who reads the log may have waited for what was staged before it came.
+        moved |= !self.staged.is_empty() || matches!(self.source, From::Log { .. });
         for piece in self.staged.drain(..) {
             match self.source {
                 From::Machine { .. } => {
@@ -173,7 +174,7 @@ impl Slot {
         if let From::Log { last } = self.source {
             match tail {
                 // It has caught up.
-                Some(Tail { stored, said }) if last >= said && last >= stored => {
+                Some(Tail { stored, said, .. }) if last >= said && last >= stored => {
                     self.source = From::Machine { handed: last };
                 }
                 Some(Tail { stored, .. }) if last < stored => return Next::Log(last),
@@ -273,4 +274,6 @@ pub(super) struct Tail {
     pub(super) stored: u64,
     /// Its last event that the machine has said.
     pub(super) said: u64,
+    /// It has ended with that, and its end is being stored.
+    pub(super) ended: bool,
 }

@@ -33,7 +33,7 @@ pub(super) struct State {
     starting: Vec<Held>,
     /// Streams that are to be pulled.
     ready: Vec<StreamId>,
-    /// The open streams whose events carry ids.
+    /// The open streams whose events carry ids, and those whose end is being stored.
     tails: Vec<(StreamId, Tail)>,
     pub(super) committing: bool,
     stored: Stored,
@@ -153,7 +153,7 @@ impl State {
     /// A session that the store had, in this version.
     pub(super) fn taken_over(mut self, version: u64, clean: bool) -> Self {
         let Machinery::Awake(machine) = &self.machine else { return self };
-        let tail = |event: &EventId| (event.stream, Tail { stored: event.number, said: event.number });
+        let tail = |event: &EventId| (event.stream, Tail { stored: event.number, said: event.number, ended: false });
         self.tails = machine.last_events().iter().map(tail).collect();
         let digest = machine.checkpoint(self.listed).map(|checkpoint| checkpoint.digest).filter(|_| clean);
         self.stored = Stored { version, confirmed: version, exists: true, digest, at: self.stored.at, opening: false };
@@ -355,8 +355,10 @@ impl State {
                     }
                     Pull::End => {
                         slot.iter_mut().for_each(|slot| slot.ended(End::Stream));
-                        if let Some(index) = self.tails.iter().position(|(open, _)| *open == stream) {
-                            self.tails.swap_remove(index);
+                        let tail = self.tails.iter_mut().find(|(open, tail)| *open == stream && !tail.ended);
+                        if let Some((_, tail)) = tail {
+                            // Until that is stored nobody may be told of it.
+                            tail.ended = true;
                             ended.push(stream);
                         }
                         break;
@@ -409,6 +411,7 @@ impl State {
             let Store { version, digest, opening, .. } = **store;
             self.stored =
                 Stored { version, confirmed: version, exists: true, digest: Some(digest), at: at.now, opening };
+            self.tails.retain(|(_, tail)| !tail.ended);
             self.tails.iter_mut().for_each(|(_, tail)| tail.stored = tail.said);
         }
         due.wakers.extend(self.slots.iter_mut().filter_map(Slot::release));
@@ -517,7 +520,7 @@ impl State {
 fn note_said(tails: &mut Vec<(StreamId, Tail)>, event: EventId) {
     match tails.iter_mut().find(|(stream, _)| *stream == event.stream) {
         Some((_, tail)) => tail.said = event.number,
-        None => tails.push((event.stream, Tail { stored: 0, said: event.number })),
+        None => tails.push((event.stream, Tail { stored: 0, said: event.number, ended: false })),
     }
 }
 

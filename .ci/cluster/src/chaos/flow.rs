@@ -54,7 +54,8 @@ impl Flow {
 
     /// The next thing that it says. Safe to be dropped.
     pub async fn step(&mut self, client: &Client) -> Result<Step, Fault> {
-        let begin = Instant::now();
+        // Since when nobody answers.
+        let mut deaf = None;
         loop {
             let Some(sse) = &mut self.sse else {
                 let Some(after) = self.last() else { return Ok(Step::Nameless) };
@@ -63,9 +64,10 @@ impl Flow {
                         count(&client.world.stats.resumed);
                         client.note(&format!("{} goes on after {after}", self.id));
                         self.sse = Some(sse);
+                        deaf = None;
                     }
                     Got::Refused => return Ok(Step::Over),
-                    Got::Nothing if begin.elapsed() > PATIENCE => {
+                    Got::Nothing if deaf.get_or_insert_with(Instant::now).elapsed() > PATIENCE => {
                         return Err(client.fault(&format!("{} could not be resumed for a minute", self.id)));
                     }
                     Got::Nothing => sleep(RETRY).await,
@@ -84,7 +86,7 @@ impl Flow {
                     if self.answered || (self.cancelled && self.ends > 2) {
                         return Ok(Step::Over);
                     }
-                    if self.ends > 200 && begin.elapsed() > PATIENCE {
+                    if self.ends > 600 {
                         return Err(client.fault(&format!("{} ends again and again without an answer", self.id)));
                     }
                     sleep(RETRY).await;

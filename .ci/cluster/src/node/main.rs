@@ -26,7 +26,7 @@ use mcp_server::http::store::{EventLog, Memory, Redis, Relay, SessionStore};
 use mcp_server::http::{Cluster, McpService};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -87,7 +87,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let service = server.build()?.http_service()?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         addresses.push_str(&format!(" {}", listener.local_addr()?));
-        nodes.spawn(serve(listener, service.clone()));
+        // From here on it stops as it should, and nobody knows of it before.
+        nodes.spawn(serve(listener, service.clone(), signal(SignalKind::terminate())?));
         services.push(service);
     }
     say(&format!("listening on{addresses}"));
@@ -127,8 +128,7 @@ async fn obey(side: Side, services: Vec<McpService>) {
     std::process::exit(3);
 }
 
-async fn serve(listener: TcpListener, service: McpService) {
-    let mut terminate = signal(SignalKind::terminate()).expect("signals");
+async fn serve(listener: TcpListener, service: McpService, mut terminate: Signal) {
     let (closing, closes) = watch::channel(false);
     let mut connections = JoinSet::new();
     loop {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
+use redis::{AsyncCommands, AsyncConnectionConfig};
 
 /// Counts in Redis, under names of its own.
 #[derive(Clone)]
@@ -18,7 +18,9 @@ pub struct Hanging(Side, String);
 
 impl Side {
     pub async fn connect(url: &str) -> redis::RedisResult<Self> {
-        let redis = redis::Client::open(url)?.get_multiplexed_async_connection().await?;
+        // A node that was frozen has its answer late, and counts once all the same.
+        let config = AsyncConnectionConfig::new().set_response_timeout(None);
+        let redis = redis::Client::open(url)?.get_multiplexed_async_connection_with_config(&config).await?;
         Ok(Self { redis, hanging: Arc::default() })
     }
 
