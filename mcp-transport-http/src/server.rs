@@ -1,6 +1,7 @@
 //! A server of its own, on tokio and hyper.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, pending, poll_fn};
 use std::io;
@@ -11,12 +12,16 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use http::{Request, Response};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::task::JoinSet;
 
+use crate::body::Body;
 use crate::linger::Lingering;
+use crate::responding::Responding;
 use crate::service::McpService;
 use crate::sync::lock;
 
@@ -159,7 +164,7 @@ impl Server {
                 }
                 key += 1;
                 let io = Lingering::new(stream, self.write_time, Arc::clone(&open.closing));
-                let connection = http.serve_connection(TokioIo::new(io), self.service.clone());
+                let connection = http.serve_connection(TokioIo::new(io), Boxed(self.service.clone()));
                 tasks.spawn(Connection { connection, open: Arc::clone(&open), key, state: State::Fresh });
             }
         }
@@ -221,6 +226,20 @@ impl fmt::Debug for Server {
     }
 }
 
+/// The service of one connection. hyper keeps room for a response that is made for as long as a connection lives, and most of
+/// them wait or listen: so it is made in a box, which goes when it was made.
+struct Boxed(McpService);
+
+impl hyper::service::Service<Request<Incoming>> for Boxed {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<Responding<Incoming>>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        Box::pin(hyper::service::Service::call(&self.0, request))
+    }
+}
+
 /// The connections that are open, to be told when the server goes down.
 #[derive(Debug, Default)]
 struct Open {
@@ -247,7 +266,7 @@ pin_project_lite::pin_project! {
     /// One connection's task.
     struct Connection {
         #[pin]
-        connection: http1::Connection<TokioIo<Lingering>, McpService>,
+        connection: http1::Connection<TokioIo<Lingering>, Boxed>,
         open: Arc<Open>,
         key: u64,
         state: State,

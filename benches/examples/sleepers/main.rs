@@ -54,7 +54,8 @@ fn run(command: &str, numbers: &[usize]) -> io::Result<ExitCode> {
         ("http", [few, many]) => sockets::http(*few, *many)?,
         // The servers of `listening` and `http`.
         ("serve", [connections]) => serve::ours(*connections)?,
-        ("serve-hyper", []) => serve::hyper()?,
+        ("serve-hyper", []) => serve::hyper(false)?,
+        ("serve-hyper-lean", []) => serve::hyper(true)?,
         ("serve-asleep", [sessions]) => serve::with_sleepers(*sessions)?,
         _ => {
             eprintln!("usage: sleepers COMMAND NUMBER...; see its source");

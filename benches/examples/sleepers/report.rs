@@ -34,9 +34,9 @@ impl Report {
     }
 
     /// What is taken for each of so many, over what a yardstick takes.
-    pub(crate) fn over(&mut self, what: &str, taken: u64, yardstick: u64, count: usize, goal: f64) {
+    pub(crate) fn over(&mut self, what: &str, taken: u64, yardstick: u64, count: usize, goal: Option<f64>) {
         let each = (taken as f64 - yardstick as f64) / count as f64;
-        let verdict = self.judge(each, count, Some(goal));
+        let verdict = self.judge(each, count, goal);
         println!("{count:>9}  {what:<40} {each:>8.0} bytes each{verdict}");
     }
 

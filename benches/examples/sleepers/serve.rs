@@ -60,24 +60,29 @@ async fn serve(service: McpService, connections: usize) -> io::Result<()> {
 }
 
 /// Bare hyper, set up as ours, that says the same to the reference client: a constant to each POST, and to a GET a comment and
-/// no more.
-pub(crate) fn hyper() -> io::Result<()> {
-    run(async {
+/// no more. As its guide has it, or as lean as we could make it.
+pub(crate) fn hyper(lean: bool) -> io::Result<()> {
+    run(async move {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let open = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&open);
         say(listener.local_addr()?.port(), move || counted.load(Ordering::SeqCst));
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_header_size(HEAD);
         loop {
             let (stream, _) = listener.accept().await?;
             stream.set_nodelay(true)?;
-            let open = Arc::clone(&open);
-            // As hyper's own guide has it.
-            drop(tokio::spawn(async move {
-                let service = service_fn(|request| answer(request, Arc::clone(&open)));
-                let mut http = http1::Builder::new();
-                http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_header_size(HEAD);
-                drop(http.serve_connection(TokioIo::new(stream), service).await);
-            }));
+            let (http, open) = (http.clone(), Arc::clone(&open));
+            if lean {
+                // The connection is the task, and nothing is around it.
+                let service = service_fn(move |request| answer_in_box(request, &open));
+                drop(tokio::spawn(http.serve_connection(TokioIo::new(stream), service)));
+            } else {
+                drop(tokio::spawn(async move {
+                    let service = service_fn(|request| answer(request, Arc::clone(&open)));
+                    drop(http.serve_connection(TokioIo::new(stream), service).await);
+                }));
+            }
         }
     })
 }
@@ -115,18 +120,53 @@ impl http_body::Body for Plain {
 }
 
 async fn answer(request: Request<Incoming>, open: Arc<AtomicUsize>) -> Result<Response<Plain>, hyper::Error> {
-    let response = Response::builder().header(world::SESSION, "AAAAAAAAAAAAAAAAAAAAAA");
-    let answer = if request.method() == Method::GET {
-        open.fetch_add(1, Ordering::SeqCst);
-        response.header("content-type", "text/event-stream").header("cache-control", "no-cache").body(Plain::Fresh)
-    } else {
-        let body = request.into_body().collect().await?.to_bytes();
-        match body.len() > world::INITIALIZED.len() {
-            true => response.header("content-type", "application/json").body(Plain::Full(Bytes::from_static(RESULT))),
-            false => response.status(202).body(Plain::Full(Bytes::new())),
+    if request.method() == Method::GET {
+        return Ok(events(&open));
+    }
+    let body = request.into_body().collect().await?.to_bytes();
+    Ok(constant(&body))
+}
+
+/// A connection holds no room for the reading of a body once that was read.
+enum Answering {
+    Now(Option<Response<Plain>>),
+    Reading(Pin<Box<dyn Future<Output = Result<Response<Plain>, hyper::Error>> + Send>>),
+}
+
+impl Future for Answering {
+    type Output = Result<Response<Plain>, hyper::Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Self::Now(response) => Poll::Ready(Ok(response.take().expect("polled once"))),
+            Self::Reading(reading) => reading.as_mut().poll(cx),
         }
+    }
+}
+
+fn answer_in_box(request: Request<Incoming>, open: &AtomicUsize) -> Answering {
+    if request.method() == Method::GET {
+        return Answering::Now(Some(events(open)));
+    }
+    Answering::Reading(Box::pin(async move {
+        let body = request.into_body().collect().await?.to_bytes();
+        Ok(constant(&body))
+    }))
+}
+
+fn events(open: &AtomicUsize) -> Response<Plain> {
+    open.fetch_add(1, Ordering::SeqCst);
+    let response = Response::builder().header("content-type", "text/event-stream").header("cache-control", "no-cache");
+    response.body(Plain::Fresh).expect("the head is valid")
+}
+
+fn constant(body: &[u8]) -> Response<Plain> {
+    let response = Response::builder().header(world::SESSION, "AAAAAAAAAAAAAAAAAAAAAA");
+    let answer = match body.len() > world::INITIALIZED.len() {
+        true => response.header("content-type", "application/json").body(Plain::Full(Bytes::from_static(RESULT))),
+        false => response.status(202).body(Plain::Full(Bytes::new())),
     };
-    Ok(answer.expect("the head is valid"))
+    answer.expect("the head is valid")
 }
 
 /// An answer to `initialize`.
