@@ -441,6 +441,8 @@ impl Desk {
         let Some(at) = asking.open.iter().position(|(id, _)| *id == asked) else { return };
         let (_, key) = asking.open.remove(at);
         asking.replies.push((key, response));
+        // One that was answered before it was sent is not sent any more.
+        self.held.retain(|held| held.id != asked);
         if asking.open.is_empty() {
             self.resume(index);
         }

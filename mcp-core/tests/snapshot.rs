@@ -19,6 +19,8 @@ use testkit::{Script, fixture};
 
 #[path = "snapshot/asleep.rs"]
 mod asleep;
+#[path = "snapshot/damage.rs"]
+mod damage;
 #[path = "snapshot/twin.rs"]
 mod twin;
 
@@ -400,128 +402,5 @@ fn a_clock_that_ran_back_over_a_sleep_does_no_harm() {
         client.now = Time(1);
         client.send(&fixture::request(1, "ping", &json!({})));
         assert_eq!(client.deadline(), Some((then.after(Span::secs(60)), Timer::Hibernate)));
-    }
-}
-
-#[test]
-fn every_changed_bit_is_damage_and_every_beginning_is_truncated() {
-    let mut client = full();
-    let whole = sleep(&mut client);
-    assert!(wake(&whole).is_ok());
-    let bytes = whole.as_bytes();
-    for at in 0..bytes.len() {
-        let wrong = (0..8).map(|bit| 1 << bit).chain([0xFF, 0x55]);
-        for wrong in wrong {
-            let mut bytes = bytes.to_vec();
-            bytes[at] ^= wrong;
-            assert!(wake(&Bytes::from(bytes).into()).is_err(), "byte {at} xor {wrong}");
-        }
-        let beginning = Snapshot::from_bytes(Bytes::copy_from_slice(&bytes[..at]));
-        assert_eq!(wake(&beginning).unwrap_err(), SnapshotError::Truncated, "{at} bytes");
-    }
-    let longer = [bytes, b"\0"].concat();
-    assert_eq!(wake(&Bytes::from(longer).into()).unwrap_err(), SnapshotError::Damaged);
-}
-
-#[test]
-fn versions_and_revisions_of_others_are_told_apart() {
-    let mut client = open(Revision::V2024_11_05, &json!({}));
-    let snapshot = sleep(&mut client);
-    let mut bytes = snapshot.as_bytes().to_vec();
-    assert_eq!(bytes[0], 2, "a change of the format needs a new version, and a test that the old one is refused");
-    for version in 3..=255 {
-        bytes[0] = version;
-        let error = wake(&Bytes::from(bytes.clone()).into()).unwrap_err();
-        assert_eq!(error, SnapshotError::Version(version));
-        assert!(error.to_string().contains(&format!("format {version}")));
-    }
-    for never_released in [0, 1] {
-        bytes[0] = never_released;
-        assert_eq!(wake(&Bytes::from(bytes.clone()).into()).unwrap_err(), SnapshotError::Damaged);
-    }
-
-    let newer = fixture::builder().revisions(&[Revision::V2025_11_25]).build().unwrap();
-    let error = wake_under(&snapshot, newer, Time(0)).unwrap_err();
-    assert_eq!(error, SnapshotError::Unserved(Revision::V2024_11_05));
-    assert!(error.to_string().contains("2024-11-05"));
-    for error in [SnapshotError::Truncated, SnapshotError::Damaged] {
-        assert!(error.to_string().contains("drop it"), "{error}");
-    }
-}
-
-/// A snapshot of that body with a right length and checksum, as only a forger makes it.
-fn forge(body: &[u8]) -> Snapshot {
-    let mut bytes = vec![2];
-    let mut length = body.len();
-    while length >= 0x80 {
-        bytes.push(u8::try_from(length & 0x7F).unwrap() | 0x80);
-        length >>= 7;
-    }
-    bytes.push(u8::try_from(length).unwrap());
-    bytes.extend_from_slice(body);
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    let sum = bytes.iter().fold(0xcbf2_9ce4_8422_2325, step);
-    bytes.extend_from_slice(&sum.to_le_bytes());
-    Bytes::from(bytes).into()
-}
-
-fn body(snapshot: &Snapshot) -> &[u8] {
-    let bytes = snapshot.as_bytes();
-    let head = 1 + bytes[1..].iter().position(|byte| *byte < 0x80).unwrap() + 1;
-    &bytes[head..bytes.len() - 8]
-}
-
-/// Wakes whatever it is, and lives its life to the end.
-fn live(snapshot: &Snapshot, endpoint: &Arc<Endpoint>) {
-    let Ok(mut session) = wake_under(snapshot, Arc::clone(endpoint), Time(2_000_000)) else { return };
-    let (view, caller) = (fixture::view(), Caller::new("ann@example.com", Scopes::default()));
-    let obey = |session: &mut Session| {
-        while let Some(output) = session.poll_output() {
-            if let mcp_core::Output::Ready(stream) = output {
-                let _ = session.pull(stream, &mut Vec::new(), usize::MAX);
-            }
-        }
-    };
-    for message in [reply(3), reply(4), reply(5), echo(2, &json!(1)), fixture::request(9, "tools/list", &json!({}))] {
-        let message = wire::read(message.to_string().into(), endpoint.limits()).unwrap();
-        session.handle(Time(2_000_000), Input::Message { message, head: None, from: &caller, view: &view });
-        obey(&mut session);
-    }
-    for _ in 0..100 {
-        let Some((at, _)) = session.deadline() else { break };
-        session.handle(at, Input::Tick);
-        obey(&mut session);
-    }
-    session.handle(Time(2_000_000), Input::Close(Close::Shutdown));
-    obey(&mut session);
-}
-
-#[test]
-fn a_forged_snapshot_that_changes_nothing_wakes() {
-    let snapshot = sleep(&mut full());
-    assert_eq!(forge(body(&snapshot)), snapshot, "so the forgeries below reach the decoder");
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn no_bytes_panic(bytes in vec(any::<u8>(), 0..300)) {
-        assert!(wake(&Bytes::from(bytes.clone()).into()).is_err());
-        live(&forge(&bytes), &fixture::endpoint());
-    }
-
-    #[test]
-    fn no_forgery_panics(changes in vec((any::<Index>(), any::<u8>()), 1..4), end in any::<Index>(), cut in any::<bool>()) {
-        let snapshot = sleep(&mut full());
-        let mut bytes = body(&snapshot).to_vec();
-        for (at, byte) in changes {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-        }
-        if cut {
-            bytes.truncate(end.index(bytes.len()));
-        }
-        live(&forge(&bytes), &fixture::endpoint());
     }
 }
