@@ -209,7 +209,9 @@ async fn find(shared: Arc<Shared>, node: Arc<Node>, request: Request) -> Box<dyn
     loop {
         let wait = match node.find(&shared, &key).await {
             // The owner ended it, and died before it could say so.
-            Found::Missing if lost && request.verb == Verb::Delete => return said(&shared, (Reply::DELETED, Vec::new())),
+            Found::Missing if lost && request.verb == Verb::Delete => {
+                return said(&shared, (Reply::DELETED, Vec::new()));
+            }
             Found::Missing => return said(&shared, request.unknown()),
             Found::Refused(fault) => return said(&shared, request.refusal(&fault)),
             Found::Here(cell) => match answer(&shared, &cell, &request).await {
