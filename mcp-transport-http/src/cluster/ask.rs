@@ -205,8 +205,13 @@ async fn find(shared: Arc<Shared>, node: Arc<Node>, request: Request) -> Box<dyn
     let begun = shared.now();
     let longest = super::span(node.cluster.lease * 2 + node.cluster.patience);
     let mut backoff = Backoff::new();
+    let mut lost = false;
     loop {
         let wait = match node.find(&shared, &key).await {
+            // The owner ended it, and died before it could say so.
+            Found::Missing if lost && request.verb == Verb::Delete => {
+                return said(&shared, (Reply::DELETED, Vec::new()));
+            }
             Found::Missing => return said(&shared, request.unknown()),
             Found::Refused(fault) => return said(&shared, request.refusal(&fault)),
             Found::Here(cell) => match answer(&shared, &cell, &request).await {
@@ -218,7 +223,11 @@ async fn find(shared: Arc<Shared>, node: Arc<Node>, request: Request) -> Box<dyn
                 Forwarded::Full => return said(&shared, request.refusal(&Fault::busy())),
                 // Nobody knows whether it ran.
                 Forwarded::Lost if request.runs() => return said(&shared, request.refusal(&interrupted())),
-                Forwarded::Lost | Forwarded::Dead => Some(left),
+                Forwarded::Lost => {
+                    lost = true;
+                    Some(left)
+                }
+                Forwarded::Dead => Some(left),
                 Forwarded::NotMine => None,
             },
         };
