@@ -144,3 +144,6 @@ impl fmt::Debug for Redis {
         f.debug_struct("Redis").field("prefix", &self.prefix).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

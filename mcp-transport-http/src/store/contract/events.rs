@@ -215,12 +215,19 @@ pub async fn go_when_their_time_is_over(subject: &Subject<'_>) {
     let Own { key, a, log } = own(subject, None).await;
     assert_eq!(log.append(&key, a, 2, framed(1, 1..=3), vec![StreamId(1)]).await, Ok(()));
     assert_eq!(log.append(&key, a, 2, framed(2, 1..=3), vec![]).await, Ok(()));
+    assert_eq!(log.append(&key, a, 2, framed(3, 1..=3), vec![StreamId(3)]).await, Ok(()));
+    assert_eq!(
+        log.truncate(&key, a, 2, vec![id(2, 3), id(3, 2)], StreamId(4)).await,
+        Ok(()),
+        "3 has not ended, after all"
+    );
     (subject.pass)(Duration::from(subject.policy.timing.resume) + LATER).await;
     assert_eq!(log.after(&key, id(1, 1), usize::MAX).await, Ok(None));
     assert_eq!(log.after(&key, id(2, 1), usize::MAX).await, Ok(Some(open(framed(2, 2..=3)))));
     assert_eq!(log.append(&key, a, 2, framed(2, 4..=4), vec![]).await, Ok(()));
     assert_eq!(log.after(&key, id(1, 1), usize::MAX).await, Ok(None));
     assert_eq!(log.after(&key, id(2, 1), usize::MAX).await, Ok(Some(open(framed(2, 2..=4)))));
+    assert_eq!(log.after(&key, id(3, 1), usize::MAX).await, Ok(Some(open(framed(3, 2..=2)))));
 }
 
 /// Events are forgotten when they are told to be, and expire with their session.

@@ -218,3 +218,47 @@ async fn a_state_that_a_session_has_left_behind_is_refused() {
     store.run_back();
     assert_eq!(send(&one, legacy(Some(&session), &ping(1))).await.status, 404);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_logged_and_not_yet_saved_is_neither_sent_early_nor_twice_http_29() {
+    let memory = memory();
+    let (one, store) = faulty(&memory, Tools::new());
+    let session = open(&one).await;
+    for pause in 1..20 {
+        let mut body = one.handle(legacy_call(&session, pause, "big_steps", json!({}))).await.into_body();
+        let mut id = last_id(&until(&mut body, "id: ").await);
+        // Each state is confirmed long after its events are in the log.
+        store.decide(|op| if op == Op::Save { Fate::Slow(Duration::from_millis(40)) } else { Fate::Fine });
+        let mut numbers = Vec::new();
+        let mut got = String::new();
+        while !got.contains("\"result\"") {
+            drop(body);
+            sleep(Duration::from_millis(7 * pause % 50)).await;
+            let response = one.handle(resume(&session, &id)).await;
+            assert_eq!(response.status(), 200, "{pause}: after {id}");
+            body = response.into_body();
+            got = String::new();
+            // A few frames, and the reader leaves again.
+            for _ in 0..2 {
+                let Ok(Some(more)) = timeout(Duration::from_secs(5), frame(&mut body)).await else { break };
+                got.push_str(&more);
+            }
+            numbers.extend(got.lines().filter_map(|line| line.strip_prefix("id: ")).map(str::to_owned));
+            id = numbers.last().cloned().unwrap_or(id);
+        }
+        let counts: Vec<u64> = numbers.iter().map(|id| id.split_once('-').unwrap().1.parse().unwrap()).collect();
+        assert!(counts.windows(2).all(|pair| pair[1] == pair[0] + 1), "{pause}: a gap or a double: {numbers:?}");
+        store.heal();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delete_whose_owner_died_once_it_was_done_is_answered_as_done_http_23() {
+    let memory = memory();
+    let (one, store) = faulty(&memory, Tools::new());
+    let other = node(&memory);
+    let session = open(&one).await;
+    store.die_at(Op::Remove, true);
+    assert_eq!(send(&other, bare("DELETE", &session)).await.status, 204);
+    assert_eq!(send(&other, legacy(Some(&session), &ping(1))).await.status, 404);
+}
