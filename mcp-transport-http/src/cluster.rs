@@ -212,6 +212,7 @@ impl Node {
         spawn(Box::pin(serve::receive(Arc::clone(self), Weak::clone(&weak))));
         spawn(Box::pin(serve::send(Arc::clone(self), Weak::clone(&weak))));
         spawn(Box::pin(leases::renew(Arc::clone(self), Weak::clone(&weak))));
+        spawn(Box::pin(leases::probe(Arc::clone(self), Weak::clone(&weak))));
         spawn(Box::pin(deadlines::watch(Arc::clone(self), weak)));
     }
 

@@ -22,11 +22,27 @@ pub(super) async fn renew(node: Arc<Node>, weak: Weak<Shared>) {
         };
         let ended = std::future::poll_fn(|cx| node.end.poll_ring(&mut heard, cx));
         first(sleep, ended).await;
-        let cells = node.table.all();
-        for some in cells.chunks(BATCH) {
-            node.renew(&weak, some).await;
+        let Some(shared) = weak.upgrade() else { return };
+        // Each by itself: what waits for the store must not keep the next round, nor the others, from their leases.
+        for some in node.table.all().chunks(BATCH) {
+            let (node, weak, some) = (Arc::clone(&node), Weak::clone(&weak), some.to_vec());
+            shared.runtime.spawn(Box::pin(async move { node.renew(&weak, &some).await }));
         }
-        drop(cells);
+    }
+}
+
+/// The task that finds out, as often, whether other nodes still are there. Not the one that renews: a relay that hangs must cost no
+/// lease.
+pub(super) async fn probe(node: Arc<Node>, weak: Weak<Shared>) {
+    let every = node.cluster.lease / 3;
+    let mut heard = 0;
+    loop {
+        let sleep = {
+            let Some(shared) = weak.upgrade().filter(|_| !node.is_stopped()) else { return };
+            shared.runtime.sleep(every)
+        };
+        let ended = std::future::poll_fn(|cx| node.end.poll_ring(&mut heard, cx));
+        first(sleep, ended).await;
         node.probe(&weak).await;
     }
 }

@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use mcp_core::{Fault, Principal, Session};
+use mcp_core::{Fault, Principal, Session, SnapshotError};
 
 use super::cell::{Beginning, Cell};
 use super::{Backoff, Node, unavailable};
@@ -17,6 +17,9 @@ use crate::sync::lock;
 
 /// Sessions of which it is known how far they had come when they were here last: 256.
 const KNOWN: usize = 256;
+/// Sessions that are fetched at once: 1,024. Most of them are not there, where somebody tries ids; so they take no seats of those
+/// that are.
+const FETCHES: usize = 1024;
 
 /// Where a session is.
 #[derive(Clone, Debug)]
@@ -40,6 +43,8 @@ pub(super) struct Table {
 #[derive(Debug, Default)]
 struct Entries {
     by_key: HashMap<SessionKey, Entry>,
+    /// How many of these are being fetched.
+    fetching: usize,
     /// How many each principal has here: only of those who have any.
     by_principal: HashMap<Principal, usize>,
     /// The versions of some that were here, oldest first: no later one can be lower.
@@ -65,7 +70,7 @@ impl Table {
     }
 
     pub(super) fn len(&self) -> usize {
-        lock(&self.entries).by_key.len()
+        lock(&self.entries).here()
     }
 
     /// A session that is here.
@@ -120,6 +125,10 @@ impl Table {
         if let Some(entry) = entries.by_key.get(key) {
             return Ok((entry.clone(), false));
         }
+        if entries.fetching >= FETCHES {
+            let fault = Fault::internal("Too many sessions are being looked for: try again later");
+            return Err(fault.with_status(503));
+        }
         let entry = Entry::Fetching(Arc::default());
         // Of a session that may not exist: the principal's share is asked for when it does.
         entries.insert(key, entry.clone(), self.most, usize::MAX)?;
@@ -131,6 +140,7 @@ impl Table {
             let mut entries = lock(&self.entries);
             match &found {
                 Found::Here(cell) => {
+                    entries.fetching -= 1;
                     entries.by_key.insert(key.clone(), Entry::Here(Arc::clone(cell)));
                 }
                 Found::There(..) | Found::Missing | Found::Refused(_) => entries.remove(key),
@@ -142,9 +152,13 @@ impl Table {
 }
 
 impl Entries {
+    fn here(&self) -> usize {
+        self.by_key.len() - self.fetching
+    }
+
     fn insert(&mut self, key: &SessionKey, entry: Entry, most: usize, each: usize) -> Result<(), Fault> {
         let full = |message| Err(Fault::internal(message).with_status(503));
-        if self.by_key.len() >= most {
+        if self.here() >= most {
             return full("Too many sessions at this server: try again later");
         }
         if let Some(principal) = &key.principal {
@@ -158,14 +172,14 @@ impl Entries {
                 }
             }
         }
+        self.fetching += usize::from(matches!(entry, Entry::Fetching(_)));
         self.by_key.insert(key.clone(), entry);
         Ok(())
     }
 
     fn remove(&mut self, key: &SessionKey) {
-        if self.by_key.remove(key).is_none() {
-            return;
-        }
+        let Some(entry) = self.by_key.remove(key) else { return };
+        self.fetching -= usize::from(matches!(entry, Entry::Fetching(_)));
         if let Some(principal) = &key.principal
             && let Slot::Occupied(mut own) = self.by_principal.entry(principal.clone())
         {
@@ -269,6 +283,14 @@ impl Node {
         drop(shared);
         let machine = match machine {
             Ok(machine) => machine,
+            // Another node can, which has a newer release, or serves more.
+            Err(error @ (SnapshotError::Version(_) | SnapshotError::Unserved(_))) => {
+                tracing::error!(%error, session = ?key.session, "a session cannot be gone on with here");
+                let keep = self.keep(weak);
+                let release = self.store().release(key, self.id, beginning.version, None, keep);
+                let _ = self.in_time(weak, release).await;
+                return Found::Refused(unavailable());
+            }
             Err(error) => {
                 tracing::error!(%error, session = ?key.session, "a session cannot be gone on with");
                 return Found::Missing;
@@ -281,6 +303,11 @@ impl Node {
         }
         let Some(shared) = weak.upgrade() else { return Found::Refused(unavailable()) };
         Found::Here(Cell::taken_over(self, &shared, key.clone(), machine, beginning))
+    }
+
+    /// How long a record is kept at most.
+    fn keep(&self, weak: &Weak<Shared>) -> Duration {
+        weak.upgrade().map_or(Duration::ZERO, |shared| shared.endpoint().timing().idle.into())
     }
 
     /// Drops from the log what the dead node has appended and never sent.

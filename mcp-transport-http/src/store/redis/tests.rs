@@ -77,6 +77,8 @@ async fn what_others_wrote_under_the_same_names_is_damage_of_that_session_alone(
     let id = EventId { stream: StreamId(1), number: 1 };
     assert!(matches!(store.after(&odd, id, 1).await, Err(StoreError::Damaged(_))));
     assert_eq!(store.create(&good, node, SPAN, snapshot, SPAN).await, Ok(1), "the others go on");
+    let keys = [bad.clone(), good.clone()];
+    assert_eq!(store.renew(node, &keys, SPAN).await, Ok(vec![false, true]), "nor does it cost them their leases");
     for key in [bad, odd, good] {
         store.query::<()>(redis::cmd("UNLINK").arg(&store.session_keys(&key)[..])).await.unwrap();
     }

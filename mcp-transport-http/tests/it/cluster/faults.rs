@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mcp_core::SessionId;
+use mcp_transport_http::store::{Acquired, NodeId, SessionKey, SessionStore};
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -255,4 +257,47 @@ async fn a_delete_whose_owner_died_once_it_was_done_is_answered_as_done_http_23(
     store.die_at(Op::Remove, true);
     assert_eq!(send(&other, bare("DELETE", &session)).await.status, 204);
     assert_eq!(send(&other, legacy(Some(&session), &ping(1))).await.status, 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn ids_that_are_tried_at_a_slow_store_take_no_seats() {
+    let memory = memory();
+    let mut policy = Policy::default();
+    policy.limits.sessions = 8;
+    let (one, store) = faulty(&memory, Tools::with_policy(policy));
+    store.decide(|op| if op == Op::Acquire { Fate::Slow(Duration::from_secs(60)) } else { Fate::Fine });
+    let tries: Vec<_> = (0..32_u8)
+        .map(|n| {
+            let (one, id) = (one.clone(), mcp_core::SessionId::new([n; 16]).encode());
+            tokio::spawn(async move { send(&one, legacy(Some(&id), &ping(1))).await })
+        })
+        .collect();
+    sleep(Duration::from_millis(100)).await;
+    assert_eq!(one.sessions(), 0);
+    let session = open(&one).await;
+    assert_eq!(send(&one, legacy_call(&session, 1, "echo", json!({"text": 1}))).await.text(), "echo 1");
+    for tried in tries {
+        assert_eq!(tried.await.unwrap().status, 503, "it is not known whether there is one");
+    }
+    assert_eq!(one.sessions(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_relay_that_hangs_costs_no_lease() {
+    let memory = memory();
+    let (one, store) = faulty(&memory, Tools::new());
+    let others = [node(&memory), node(&memory)];
+    let mine = open(&one).await;
+    let mut bodies = Vec::new();
+    for other in &others {
+        bodies.push(one.handle(bare("GET", &open(other).await)).await.into_body());
+    }
+    store.decide(|op| if op == Op::Send { Fate::Slow(Duration::from_secs(600)) } else { Fate::Fine });
+    let key = SessionKey { session: SessionId::parse(mine.as_bytes()).unwrap(), principal: None };
+    for _ in 0..30 {
+        sleep(Duration::from_secs(1)).await;
+        let acquired = memory.acquire(&key, NodeId::new([9; 16]), Duration::from_secs(1)).await;
+        assert!(matches!(acquired, Ok(Acquired::Held { .. })), "{acquired:?}");
+    }
+    drop(bodies);
 }
