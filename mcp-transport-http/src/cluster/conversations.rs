@@ -106,14 +106,17 @@ impl Conversations {
     }
 
     /// Takes in a request of another node's. `None` if there is no room, or it is here already.
-    pub(super) fn serve(&self, from: NodeId, name: u64) -> Option<Arc<Served>> {
+    pub(super) fn serve(&self, from: NodeId, name: u64) -> Result<Arc<Served>, NotServed> {
         let mut served = lock(&self.served);
-        if served.len() >= MOST || served.contains_key(&(from, name)) {
-            return None;
+        if served.contains_key(&(from, name)) {
+            return Err(NotServed::Already);
+        }
+        if served.len() >= MOST {
+            return Err(NotServed::Full);
         }
         let one = Arc::new(Served(Mutex::new(Flow { credit: WINDOW, gone: false, waker: None })));
         served.insert((from, name), Arc::clone(&one));
-        Some(one)
+        Ok(one)
     }
 
     pub(super) fn served(&self, from: NodeId, name: u64) {
@@ -200,6 +203,15 @@ impl Conversations {
     fn forget(&self, name: u64) {
         lock(&self.asked).remove(&name);
     }
+}
+
+/// Why a request of another node is not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotServed {
+    /// It is being served: its frame came twice.
+    Already,
+    /// So many are, that nothing of it was begun.
+    Full,
 }
 
 impl Answer {

@@ -6,10 +6,10 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use http::Request as HttpRequest;
-use mcp_core::{Form, route, wire};
+use mcp_core::{Fault, Form, route, wire};
 
 use super::ask::{Request, answer, said};
-use super::conversations::Served;
+use super::conversations::{NotServed, Served};
 use super::frame::{Ask, Frame, Verb};
 use super::{Backoff, Node, first, unavailable};
 use crate::head::RequestHead;
@@ -100,8 +100,13 @@ impl Node {
     /// Another node hands a request on.
     fn asked(self: &Arc<Self>, shared: &Arc<Shared>, from: NodeId, ask: Ask) {
         let conversation = ask.conversation;
-        let Some(served) = self.conversations.serve(from, conversation) else {
-            return self.say(Some(from), Frame::Unknown { conversations: vec![conversation] });
+        let served = match self.conversations.serve(from, conversation) {
+            Ok(served) => served,
+            Err(NotServed::Already) => return,
+            Err(NotServed::Full) => {
+                let (reply, body) = route::refusal(None, &Fault::busy());
+                return self.say(Some(from), Frame::Whole { conversation, reply, bytes: body.into() });
+            }
         };
         let (node, weak) = (Arc::clone(self), Arc::downgrade(shared));
         shared.runtime.spawn(Box::pin(async move {
