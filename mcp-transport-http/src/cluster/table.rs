@@ -268,11 +268,6 @@ impl Node {
         beginning: Beginning,
     ) -> Found {
         let Some(shared) = weak.upgrade() else { return Found::Refused(unavailable()) };
-        let caller = mcp_core::Caller { principal: key.principal.clone(), ..mcp_core::Caller::default() };
-        if snapshot.session() != Some(key.session) || !snapshot.belongs_to(&caller) {
-            tracing::error!(session = ?key.session, "the store has given the state of another session: it is not served");
-            return Found::Missing;
-        }
         if self.table.runs_back(key, beginning.version) {
             tracing::error!(session = ?key.session, "the store has given an old state of a session: it is not served");
             return Found::Missing;
@@ -296,6 +291,11 @@ impl Node {
                 return Found::Missing;
             }
         };
+        let caller = mcp_core::Caller { principal: key.principal.clone(), ..mcp_core::Caller::default() };
+        if snapshot.session() != Some(key.session) || !snapshot.belongs_to(&caller) {
+            tracing::error!(session = ?key.session, "the store has given the state of another session: it is not served");
+            return Found::Missing;
+        }
         if !beginning.clean
             && let Some(refused) = self.truncate(weak, key, &machine, beginning.version).await
         {

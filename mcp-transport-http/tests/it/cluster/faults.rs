@@ -301,3 +301,17 @@ async fn a_relay_that_hangs_costs_no_lease() {
     }
     drop(bodies);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_newer_release_wrote_is_left_to_a_node_that_reads_it() {
+    let memory = memory();
+    let one = node(&memory);
+    let session = open(&one).await;
+    one.shutdown(Duration::ZERO).await;
+    let (old, store) = faulty(&memory, Tools::new());
+    store.lie(&session, mcp_core::Snapshot::from_bytes(b"\xC8what a later format has"[..].into()));
+    let call = |id| legacy_call(&session, id, "echo", json!({"text": 1}));
+    assert_eq!(send(&old, call(1)).await.status, 503, "it is there");
+    // And is not held by who cannot go on with it.
+    assert_eq!(send(&node(&memory), call(2)).await.text(), "echo 1");
+}
