@@ -12,6 +12,7 @@ use crate::check;
 use crate::code::{Code, Entry, Work};
 use crate::complete::Completer;
 use crate::extract::{Needs, States};
+use crate::guard::Guards;
 use crate::texts::Needed;
 
 /// What is said of an entry, and where it was made.
@@ -26,6 +27,7 @@ pub(crate) struct Facts {
     pub(crate) logs: bool,
     pub(crate) run: Option<Run>,
     pub(crate) completers: Vec<Completer>,
+    pub(crate) guards: Guards,
     pub(crate) place: &'static Location<'static>,
     /// What was wrong with what it was told, by rule.
     pub(crate) wrong: Vec<(&'static str, Box<str>)>,
@@ -52,6 +54,7 @@ impl Facts {
             logs: false,
             run: None,
             completers: Vec::new(),
+            guards: Guards::default(),
             place: Location::caller(),
             wrong: Vec::new(),
         }
@@ -252,6 +255,8 @@ macro_rules! facts {
             self.facts.logs = true;
             self
         }
+
+        $crate::guard::guards!(facts.guards, facts.wrong);
 
         pub(crate) fn facts(&self) -> &$crate::facts::Facts {
             &self.facts

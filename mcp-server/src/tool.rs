@@ -23,6 +23,7 @@ use crate::code::Plain;
 use crate::code::{Code, Entry, Place, ToolFn, Work};
 use crate::extract::Needs;
 use crate::facts::{Parts, Workshop};
+use crate::guard::{Guards, TaskSupport, guards};
 use crate::into_icon::IntoIcon;
 use crate::param::Param;
 use crate::schema;
@@ -60,6 +61,13 @@ pub struct Tool {
     params: Vec<Param>,
     open: bool,
     coerce: Option<bool>,
+    guards: Guards,
+    sensitive: Option<bool>,
+    task_support: TaskSupport,
+    /// It is in no list, and can be called all the same.
+    unlisted: bool,
+    /// Default params of its module that it does without.
+    skipped: Vec<Box<str>>,
     output: Option<Promised>,
     any_output: bool,
     unchecked_output: bool,
@@ -101,6 +109,11 @@ impl Tool {
             params: Vec::new(),
             open: false,
             coerce: None,
+            guards: Guards::default(),
+            sensitive: None,
+            task_support: TaskSupport::None,
+            unlisted: false,
+            skipped: Vec::new(),
             output: None,
             any_output: false,
             unchecked_output: false,
@@ -153,6 +166,39 @@ impl Tool {
         self.annotations.open_world = Some(hint);
         self
     }
+
+    /// Says whether it is sensitive: whoever calls it must be allowed to by the server's authorizer. One that
+    /// [destroys](Tool::destructive) something is in any case.
+    pub const fn sensitive(mut self, sensitive: bool) -> Self {
+        self.sensitive = Some(sensitive);
+        self
+    }
+
+    /// Whether it is: it says so, or that it is [destructive](Tool::destructive). No other hint takes that back.
+    #[must_use]
+    pub fn is_sensitive(&self) -> bool {
+        self.sensitive == Some(true) || self.annotations.destructive == Some(true)
+    }
+
+    /// Whether it can be run as a task (TASK-2). It is checked, and told to nobody yet.
+    pub const fn task_support(mut self, support: TaskSupport) -> Self {
+        self.task_support = support;
+        self
+    }
+
+    /// Leaves it out of the list of tools. Who knows its name can call it.
+    pub const fn unlisted(mut self) -> Self {
+        self.unlisted = true;
+        self
+    }
+
+    /// Does without these default params of its module.
+    pub fn skip_default_params<N: AsRef<str>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.skipped.extend(names.into_iter().map(|name| name.as_ref().into()));
+        self
+    }
+
+    guards!(guards, wrong);
 
     /// One more icon: an [`Icon`], or just the address of one, `https:`, `http:` or `data:` (BASE-28).
     pub fn icon(mut self, icon: impl IntoIcon) -> Self {

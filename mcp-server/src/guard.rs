@@ -1,0 +1,103 @@
+//! What stands between a caller and an entry: scopes, who may keep what is answered, what runs around it, who sees it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::module::Home;
+
+/// For how long an answer may be kept, and by whom (CACHE-1). What is left unsaid is as the server says it.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_server::{CacheHint, Resource};
+///
+/// let motto = Resource::new("app://motto")
+///     .text("Keep it short.")
+///     .cache(CacheHint::new().ttl(Duration::from_secs(60)).public());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[must_use = "a hint does nothing until it is given to an entry or a server"]
+pub struct CacheHint {
+    ttl: Option<Duration>,
+    public: Option<bool>,
+}
+
+impl CacheHint {
+    /// Nothing is said yet.
+    pub const fn new() -> Self {
+        Self { ttl: None, public: None }
+    }
+
+    /// For that long, in whole milliseconds.
+    pub const fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = Some(ttl);
+        self
+    }
+
+    /// By anybody, who may give it to anybody (CACHE-4): nothing that depends on who asks.
+    pub const fn public(mut self) -> Self {
+        self.public = Some(true);
+        self
+    }
+
+    /// By who asked.
+    pub const fn private(mut self) -> Self {
+        self.public = Some(false);
+        self
+    }
+}
+
+/// Whether a tool can be run as a task (TASK-2). It is checked, and told to nobody yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TaskSupport {
+    /// It cannot.
+    #[default]
+    None,
+    /// It can, where the client wants it.
+    Supported,
+    /// It cannot be run otherwise.
+    Required,
+}
+
+/// The guards of one entry, of whatever kind.
+#[derive(Debug, Default)]
+pub(crate) struct Guards {
+    /// All of them are required.
+    pub(crate) scopes: Vec<Box<str>>,
+    pub(crate) cache: CacheHint,
+    // PLACE OF THE MIDDLEWARE: `wraps: Wraps`, outermost first.
+    // PLACE OF THE VISIBILITY: `visible: Vec<VisibleRule>`, all of which must hold.
+    #[allow(dead_code, reason = "what it is for comes with the modules")]
+    /// The module that it belongs to; `None`: the server itself.
+    pub(crate) home: Option<Arc<Home>>,
+}
+
+/// The methods of a builder whose entry has guards.
+macro_rules! guards {
+    ($($guards:ident).+, $($wrong:ident).+) => {
+        /// Scopes that a caller must have, separated by spaces: all of them. A caller without a principal has none.
+        pub fn scope(mut self, scopes: impl AsRef<str>) -> Self {
+            let before = self.$($guards).+.scopes.len();
+            self.$($guards).+.scopes.extend(scopes.as_ref().split_whitespace().map(Into::into));
+            if self.$($guards).+.scopes.len() == before {
+                self.$($wrong).+.push(("AUTH-6", $crate::guard::NO_SCOPE.into()));
+            }
+            self
+        }
+
+        /// For how long what is answered may be kept, and by whom: see [`CacheHint`](crate::CacheHint).
+        pub const fn cache(mut self, hint: $crate::CacheHint) -> Self {
+            self.$($guards).+.cache = hint;
+            self
+        }
+
+        // PLACE OF `wrap`.
+        // PLACE OF `visible`.
+    };
+}
+
+/// What is wrong with an empty text of scopes.
+pub(crate) const NO_SCOPE: &str =
+    "its scope is empty, which would let everybody in: name one, as in `.scope(\"notes:read\")`, or leave it out";
+
+pub(crate) use guards;
