@@ -9,12 +9,13 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use crate::fault::Fault;
+use crate::catalog::View;
 use crate::machine::{Call, CallId, Kind, Level, MachineId, StreamId, Ticket};
 use crate::modern::Step;
 use crate::peer::{Caller, Era, Peer};
 use crate::question::{Response, Resume};
 use crate::time::Time;
+use crate::unjudged::Then;
 use crate::wire::Id;
 
 mod snapshot;
@@ -60,7 +61,7 @@ pub(crate) enum Phase {
     /// Its handler.
     Running,
     /// The server's word that the client is let in; then this is done.
-    Initializing(Box<Result<Step, Fault>>),
+    Initializing(Box<Then>),
     /// Its client: a legacy request with open questions.
     Asking(Asking),
 }
@@ -163,9 +164,20 @@ impl Slot {
         }
     }
 
+    /// What may be seen by who sent it, if it is judged once they are let in.
+    pub(crate) fn unjudged(&mut self) -> Option<&mut View> {
+        match &mut self.phase {
+            Phase::Initializing(then) => match &mut **then {
+                Then::Judge(unjudged) => Some(&mut unjudged.view),
+                Then::Do(_) => None,
+            },
+            Phase::Running | Phase::Asking(_) => None,
+        }
+    }
+
     /// Whether it is the `initialize` of a conversation.
     pub(crate) fn opens(&self) -> bool {
-        matches!(&self.phase, Phase::Initializing(then) if matches!(**then, Ok(Step::Open(_))))
+        matches!(&self.phase, Phase::Initializing(then) if matches!(**then, Then::Do(Ok(Step::Open(_)))))
     }
 }
 

@@ -27,7 +27,7 @@ pub use resource::{Resource, Template};
 pub use schema::{Mirror, MirrorKind};
 use shelf::Shelf;
 pub use tool::{Tool, ToolAnnotations};
-pub use view::{Found, Item, View};
+pub use view::{Found, Item, Sight, View};
 
 /// The registrant's own name for an entry. A call names its entry by it, so that a swapped catalogue harms nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -22,6 +22,7 @@ use crate::calls::{self, Slot};
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::headers::{Accept, Head};
+use crate::legacy;
 use crate::listen::Listen;
 use crate::machine::{
     Call, CallId, Close, Event, Gate, Input, Machine, MachineId, Note, Outcome, Output, Pull, StreamId, Ticket, sealed,
@@ -36,6 +37,7 @@ use crate::settle::{self, Settled};
 use crate::stream::Stream;
 use crate::time::Time;
 use crate::timers::Timer;
+use crate::unjudged::Then;
 use crate::wire::{Id, Message, Shape};
 use crate::{Code, Reply, View};
 
@@ -133,10 +135,11 @@ impl Exchange {
     }
 
     /// The server's own code has said whether who sent the request is let in.
-    fn initialized(&mut self, slot: Slot, then: Result<Step, Fault>, outcome: Outcome) {
+    fn initialized(&mut self, slot: Slot, then: Then, outcome: Outcome) {
         match settle::let_in(outcome, &self.endpoint) {
             Ok(assigns) => {
-                let step = then.map(|step| step.with_assigns(assigns));
+                let endpoint = Arc::clone(&self.endpoint);
+                let step = then.decide(assigns, &slot, &endpoint, self.clock.now(), &mut legacy::Phase::Closed);
                 self.proceed(step, &slot.id, &slot.caller, slot.deadline);
             }
             Err(fault) => {
@@ -310,7 +313,21 @@ impl Exchange {
     }
 }
 
-impl sealed::Sealed for Exchange {}
+impl sealed::Sealed for Exchange {
+    fn lenses(&self, _: Option<&str>) -> Vec<Bytes> {
+        match &self.phase {
+            Phase::Listening(listen) => alloc::vec![listen.assigns.clone()],
+            _ => alloc::vec![Bytes::new()],
+        }
+    }
+
+    fn unjudged(&mut self, call: CallId) -> Option<&mut View> {
+        match &mut self.phase {
+            Phase::Running(slot) if slot.call == call => slot.unjudged(),
+            _ => None,
+        }
+    }
+}
 
 impl Machine for Exchange {
     fn handle(&mut self, now: Time, input: Input<'_>) {

@@ -28,6 +28,7 @@ use crate::modern::{self, Court, Opening, Step};
 use crate::peer::{Peer, Revision};
 use crate::settle::{self, Settled};
 use crate::subscriptions::Subscriptions;
+use crate::unjudged::{Then, Unjudged};
 use crate::wire::{self, Id, Message, Param, write};
 
 /// Where a legacy conversation is.
@@ -85,6 +86,12 @@ impl Phase {
         Self::Ready(Ready { initialized: true, ..Ready::new(peer) })
     }
 
+    /// What the server's own code keeps of it.
+    pub(crate) fn assigns(&self) -> &Bytes {
+        static NOTHING: Bytes = Bytes::new();
+        self.ready().map_or(&NOTHING, |ready| &ready.assigns)
+    }
+
     pub(crate) const fn ready(&self) -> Option<&Ready> {
         match self {
             Self::Ready(ready) => Some(ready),
@@ -108,24 +115,29 @@ pub(crate) enum Reach {
 ///
 /// A fault with the status that fits it; [`settle::legacy_status`] maps 404 away (HTTP-11).
 pub(crate) fn admit(phase: &mut Phase, court: &Court<'_>, id: &Id, reach: Reach) -> Result<Step, Fault> {
-    let step = judge(phase, court, id, reach);
+    // Without a session, each request is from somebody new.
+    let anew = reach == Reach::Answers && court.message.method() != "ping";
     if !court.endpoint.has_init() {
-        return step;
+        return judge(phase, court, id, reach);
     }
-    match (step, phase) {
+    if let Phase::Ready(ready) = &*phase
+        && anew
+        && court.view.is_by_rule()
+    {
+        let peer = Arc::clone(&ready.peer);
+        return Ok(Step::after_init(Then::Judge(Unjudged::legacy(court)), court, &peer, id));
+    }
+    match (judge(phase, court, id, reach), phase) {
         (Ok(Step::Open(opening)), _) => {
             let peer = Arc::clone(&opening.ready.peer);
-            Ok(Step::after_init(Ok(Step::Open(opening)), court, &peer, id))
+            Ok(Step::after_init(Then::Do(Ok(Step::Open(opening))), court, &peer, id))
         }
-        // Without a session, each request is from somebody new.
-        (step, Phase::Ready(ready)) if reach == Reach::Answers && court.message.method() != "ping" => {
-            Ok(Step::after_init(step, court, &ready.peer, id))
-        }
+        (step, Phase::Ready(ready)) if anew => Ok(Step::after_init(Then::Do(step), court, &ready.peer, id)),
         (step, _) => step,
     }
 }
 
-fn judge(phase: &mut Phase, court: &Court<'_>, id: &Id, reach: Reach) -> Result<Step, Fault> {
+pub(crate) fn judge(phase: &mut Phase, court: &Court<'_>, id: &Id, reach: Reach) -> Result<Step, Fault> {
     let Court { endpoint, message, .. } = *court;
     let follows = reach == Reach::Conversation && endpoint.has_subscriptions();
     match (message.method(), &mut *phase) {

@@ -172,6 +172,7 @@ mod subscriptions;
 mod time;
 mod timers;
 pub mod trace;
+mod unjudged;
 pub mod uri_template;
 pub mod wire;
 

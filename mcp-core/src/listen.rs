@@ -7,6 +7,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use bytes::Bytes;
+
 use crate::catalog::View;
 use crate::encode::SERVER_INFO;
 use crate::encode::json::{self, Object};
@@ -25,6 +27,8 @@ pub(crate) struct Listen {
     /// The id of the request: everything that is sent for it carries it (SUB-3).
     pub(crate) id: Id,
     caller: Caller,
+    /// What is kept of who asked, if that matters to what they may see.
+    pub(crate) assigns: Bytes,
     lists: Lists,
     /// The resources whose contents it follows, sorted; `None` if it did not ask, or nobody may.
     uris: Option<Box<[Box<str>]>>,
@@ -87,7 +91,8 @@ impl Listen {
                 (_, None) => {}
             }
         }
-        let mut listen = Self { id: id.clone(), caller: from.clone(), lists, uris, bytes: 0 };
+        let (caller, assigns) = (from.clone(), view.assigns());
+        let mut listen = Self { id: id.clone(), caller, assigns, lists, uris, bytes: 0 };
         listen.bytes = listen.most_bytes(endpoint);
         Ok(listen)
     }
@@ -121,7 +126,7 @@ impl Listen {
 
     /// Word of a resource's new contents, if that was asked for and the caller may still see it (SUB-9).
     pub(crate) fn updated(&self, uri: &str, view: &View) -> Option<Vec<u8>> {
-        (self.follows(uri) && view.resource(uri).is_some()).then(|| self.update(uri))
+        (self.follows(uri) && view.through(&self.assigns).resource(uri).is_some()).then(|| self.update(uri))
     }
 
     /// The answer, with which it ends (SUB-11).
@@ -164,7 +169,8 @@ impl Listen {
     fn most_bytes(&self, endpoint: &Endpoint) -> usize {
         let uris = self.uris.iter().flatten().map(|uri| uri.len() + self.update(uri).len());
         let lists = self.lists.iter().filter_map(|what| self.changed(what)).map(|told| told.len());
-        self.acknowledgement().len() + self.result(endpoint).len() + uris.chain(lists).sum::<usize>()
+        let told = self.acknowledgement().len() + self.result(endpoint).len();
+        self.assigns.len() + told + uris.chain(lists).sum::<usize>()
     }
 }
 

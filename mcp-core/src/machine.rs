@@ -50,8 +50,21 @@ pub trait Machine: sealed::Sealed {
 }
 
 pub(crate) mod sealed {
+    use alloc::vec::Vec;
+
+    use bytes::Bytes;
+
+    use super::{CallId, View};
+
+    /// What a recorder has to know of a machine.
     #[allow(unnameable_types)]
-    pub trait Sealed {}
+    pub trait Sealed {
+        /// The assigns that a view may be looked at with which comes next: with a message, or with word of that resource.
+        fn lenses(&self, uri: Option<&str>) -> Vec<Bytes>;
+
+        /// The view that goes with a request which is judged once its sender is let in, which that call says.
+        fn unjudged(&mut self, call: CallId) -> Option<&mut View>;
+    }
 }
 
 /// The name of a machine, given by its driver when it makes the machine. It must differ between machines of one driver

@@ -19,6 +19,7 @@ use crate::methods::{self, Listed, Method};
 use crate::peer::{Caller, Capabilities, Peer, Revision};
 use crate::settle;
 use crate::time::Time;
+use crate::unjudged::{Then, Unjudged};
 use crate::wire::{self, Id, Message, Meta, write};
 
 /// A request that passed every check.
@@ -32,8 +33,8 @@ pub(crate) enum Step {
     Listen(Box<Listen>),
     /// A legacy conversation begins.
     Open(Box<Opening>),
-    /// Whoever sent it is to be let in first; then what was found of the request is done.
-    Init(Admission, Box<Result<Step, Fault>>),
+    /// Whoever sent it is to be let in first; then that is done.
+    Init(Admission, Box<Then>),
 }
 
 /// What was agreed on, and the answer that says so.
@@ -45,7 +46,7 @@ pub(crate) struct Opening {
 
 impl Step {
     /// The same, once who sent the request is let in.
-    pub(crate) fn after_init(then: Result<Self, Fault>, court: &Court<'_>, peer: &Arc<Peer>, id: &Id) -> Self {
+    pub(crate) fn after_init(then: Then, court: &Court<'_>, peer: &Arc<Peer>, id: &Id) -> Self {
         let admission = Admission {
             id: id.clone(),
             peer: Arc::clone(peer),
@@ -114,15 +115,18 @@ pub(crate) fn admit(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
         return Ok(Step::Answer(answer(id, endpoint.discover_result())));
     }
     let init = endpoint.has_init().then(|| Arc::clone(&peer));
-    let step = offered(court, Requested { id, peer, token, level });
+    let request = Requested { id, peer, token, level };
     match init {
-        Some(peer) => Ok(Step::after_init(step, court, &peer, id)),
-        None => step,
+        None => offered(court, request),
+        Some(peer) if court.view.is_by_rule() => {
+            Ok(Step::after_init(Then::Judge(Unjudged::modern(court, request)), court, &peer, id))
+        }
+        Some(peer) => Ok(Step::after_init(Then::Do(offered(court, request)), court, &peer, id)),
     }
 }
 
 /// What is asked of what the server offers.
-fn offered(court: &Court<'_>, request: Requested<'_>) -> Result<Step, Fault> {
+pub(crate) fn offered(court: &Court<'_>, request: Requested<'_>) -> Result<Step, Fault> {
     let Court { endpoint, message, .. } = *court;
     match message.method() {
         // A19: also of a server on which nothing changes.
@@ -141,11 +145,11 @@ fn offered(court: &Court<'_>, request: Requested<'_>) -> Result<Step, Fault> {
 }
 
 /// What is known of a request before its method is looked at.
-struct Requested<'a> {
-    id: &'a Id,
-    peer: Arc<Peer>,
-    token: Option<Id>,
-    level: Option<Level>,
+pub(crate) struct Requested<'a> {
+    pub(crate) id: &'a Id,
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) token: Option<Id>,
+    pub(crate) level: Option<Level>,
 }
 
 impl Requested<'_> {

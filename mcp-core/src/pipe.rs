@@ -13,11 +13,13 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use bytes::Bytes;
+
 use crate::desk::Desk;
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::legacy::{self, Phase, Reach};
-use crate::machine::{Close, Event, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
+use crate::machine::{CallId, Close, Event, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
 use crate::modern::{self, Court};
 use crate::peer::{Caller, Era};
 use crate::policy::Clock;
@@ -108,6 +110,8 @@ impl Pipe {
             let step = modern::admit(&court, id);
             return self.desk.proceed(step, id, from, StreamId::ONLY, Era::Modern);
         }
+        let view = view.through(self.desk.phase.assigns());
+        let court = Court { view: &view, ..court };
         let step = match (&self.desk.phase, message.method()) {
             (Phase::Opening | Phase::Initializing { .. }, "initialize" | "ping") if endpoint.legacy() => {
                 legacy::admit(&mut self.desk.phase, &court, id, Reach::Conversation)
@@ -205,7 +209,15 @@ impl Pipe {
     }
 }
 
-impl sealed::Sealed for Pipe {}
+impl sealed::Sealed for Pipe {
+    fn lenses(&self, uri: Option<&str>) -> Vec<Bytes> {
+        self.desk.lenses(uri)
+    }
+
+    fn unjudged(&mut self, call: CallId) -> Option<&mut View> {
+        self.desk.unjudged(call)
+    }
+}
 
 impl Machine for Pipe {
     fn handle(&mut self, now: Time, input: Input<'_>) {

@@ -32,13 +32,16 @@
 //! [`Seal`](crate::policy::Seal) drew at random. Sealed states come out the same only if sealing the same gives the same.
 
 use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use bytes::Bytes;
 
-use crate::catalog::{Item, View};
+use crate::answer::Answer;
+use crate::catalog::{Catalog, Item, Sight, View};
 use crate::fault::Fault;
 use crate::headers::HeadBuf;
 use crate::machine::{
@@ -99,6 +102,14 @@ pub enum What {
         /// What it said.
         note: Note,
     },
+    /// Of what is done next: what could be seen by who sent the request, once that call had let them in. Only of those whose
+    /// view is a [`View::by`].
+    Sees {
+        /// The call that let them in.
+        call: CallId,
+        /// What they could see.
+        view: RecordedView,
+    },
     /// [`Input::Done`]
     Done {
         /// The call that the ticket was for.
@@ -145,6 +156,8 @@ pub struct RecordedView {
     /// The entries that it shows, each as its kind and its name: `tool add`, `resource a://b`, `template a://{c}`, `prompt d`. `None`:
     /// all of them.
     pub only: Option<Vec<Box<str>>>,
+    /// Of a [`View::by`]: the same for each of the assigns that the machine could have it look with. Else empty.
+    pub by: Vec<(Bytes, Vec<Box<str>>)>,
 }
 
 impl Record {
@@ -178,13 +191,55 @@ fn tag(item: Item<'_>) -> Box<str> {
 }
 
 impl RecordedView {
-    fn of(view: &View) -> Self {
-        let shown = || {
-            let tools = view.tools().map(Item::Tool);
-            let resources = view.resources().map(Item::Resource).chain(view.templates().map(Item::Template));
-            tools.chain(resources).chain(view.prompts().map(Item::Prompt)).map(tag).collect()
-        };
-        Self { generation: view.catalog().generation(), only: view.is_filtered().then(shown) }
+    fn of(view: &View, mut lenses: Vec<Bytes>) -> Self {
+        let generation = view.catalog().generation();
+        if !view.is_by_rule() {
+            return Self { generation, only: view.is_filtered().then(|| shown(view)), by: Vec::new() };
+        }
+        lenses.push(view.assigns());
+        lenses.sort_unstable();
+        lenses.dedup();
+        let by = lenses.into_iter().map(|lens| (lens.clone(), shown(&view.with_assigns(lens)))).collect();
+        Self { generation, only: None, by }
+    }
+
+    /// What it shows, in a catalogue of its generation. With other assigns than it knows, what `rest` says.
+    fn view(&self, catalog: Arc<Catalog>, rest: Option<Arc<dyn Sight>>) -> View {
+        let names = |names: &[Box<str>]| names.iter().cloned().collect::<BTreeSet<_>>();
+        match &self.only {
+            _ if !self.by.is_empty() => {
+                let by = self.by.iter().map(|(assigns, shown)| (assigns.clone(), names(shown))).collect();
+                View::by(catalog, Arc::new(Seen { by, rest }))
+            }
+            None => View::all(catalog),
+            Some(only) => {
+                let names = names(only);
+                View::only(catalog, |item| names.contains(&tag(item)))
+            }
+        }
+    }
+}
+
+fn shown(view: &View) -> Vec<Box<str>> {
+    let tools = view.tools().map(Item::Tool);
+    let resources = view.resources().map(Item::Resource).chain(view.templates().map(Item::Template));
+    tools.chain(resources).chain(view.prompts().map(Item::Prompt)).map(tag).collect()
+}
+
+/// What a [`View::by`] showed when it was recorded: the machine is shown the same, whatever its rule goes by.
+#[derive(Debug)]
+struct Seen {
+    by: BTreeMap<Bytes, BTreeSet<Box<str>>>,
+    rest: Option<Arc<dyn Sight>>,
+}
+
+impl Sight for Seen {
+    fn shows(&self, item: Item<'_>, assigns: &Bytes) -> bool {
+        match (self.by.get(assigns), &self.rest) {
+            (Some(shown), _) => shown.contains(&tag(item)),
+            (None, Some(rest)) => rest.shows(item, assigns),
+            (None, None) => false,
+        }
     }
 }
 
@@ -229,13 +284,26 @@ impl<M: Machine> Recorder<M> {
         (self.machine, self.records)
     }
 
+    /// Records what may be seen by who is let in now, and settles it.
+    fn see(&mut self, input: &Input<'_>) {
+        let Input::Done { ticket, outcome: Outcome::Complete(Answer::Init(assigns)) } = input else { return };
+        let call = ticket.call();
+        if self.id == Some(ticket.machine())
+            && let Some(view) = self.machine.unjudged(call)
+        {
+            let recorded = RecordedView::of(view, alloc::vec![assigns.clone()]);
+            *view = recorded.view(Arc::clone(view.catalog()), None);
+            self.records.push(Record { at: self.now, what: What::Sees { call, view: recorded } });
+        }
+    }
+
     fn what(&self, input: &Input<'_>) -> What {
         match input {
             Input::Message { message, head, from, view } => What::Message {
                 body: Bytes::copy_from_slice(message.body()),
                 head: head.map(HeadBuf::from),
                 from: (*from).clone(),
-                view: RecordedView::of(view),
+                view: RecordedView::of(view, self.machine.lenses(None)),
             },
             Input::Unread(unread) => What::Unread(unread.clone()),
             Input::Attach { head, from } => What::Attach { head: HeadBuf::from(*head), from: (*from).clone() },
@@ -246,7 +314,9 @@ impl<M: Machine> Recorder<M> {
             }
             Input::Done { ticket, .. } => What::Stray(ticket.call()),
             Input::Changed { catalog, what } => What::Changed { generation: catalog.generation(), what: *what },
-            Input::Updated { uri, view } => What::Updated { uri: (*uri).into(), view: RecordedView::of(view) },
+            Input::Updated { uri, view } => {
+                What::Updated { uri: (*uri).into(), view: RecordedView::of(view, self.machine.lenses(Some(uri))) }
+            }
             Input::Listen(seat) => What::Listen(seat.clone()),
             Input::Tick => What::Tick,
             Input::Close(why) => What::Close(*why),
@@ -254,12 +324,37 @@ impl<M: Machine> Recorder<M> {
     }
 }
 
-impl<M: Machine> sealed::Sealed for Recorder<M> {}
+impl<M: Machine> sealed::Sealed for Recorder<M> {
+    fn lenses(&self, uri: Option<&str>) -> Vec<Bytes> {
+        self.machine.lenses(uri)
+    }
+
+    fn unjudged(&mut self, call: CallId) -> Option<&mut View> {
+        self.machine.unjudged(call)
+    }
+}
 
 impl<M: Machine> Machine for Recorder<M> {
     fn handle(&mut self, now: Time, input: Input<'_>) {
         self.now = now;
-        self.records.push(Record { at: now, what: self.what(&input) });
+        self.see(&input);
+        let what = self.what(&input);
+        // A rule that says another thing each time it is asked is recorded all the same.
+        let seen = match (&input, &what) {
+            (Input::Message { view, .. }, What::Message { view: recorded, .. })
+            | (Input::Updated { view, .. }, What::Updated { view: recorded, .. })
+                if view.is_by_rule() =>
+            {
+                Some(recorded.view(Arc::clone(view.catalog()), view.sight().cloned()))
+            }
+            _ => None,
+        };
+        self.records.push(Record { at: now, what });
+        let input = match (input, &seen) {
+            (Input::Message { message, head, from, .. }, Some(view)) => Input::Message { message, head, from, view },
+            (Input::Updated { uri, .. }, Some(view)) => Input::Updated { uri, view },
+            (input, _) => input,
+        };
         self.machine.handle(now, input);
     }
 

@@ -7,12 +7,14 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use bytes::Bytes;
+
 use crate::desk::Desk;
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::headers::{Accept, Field, Head};
 use crate::legacy::{self, Phase, Reach};
-use crate::machine::{Close, Event, EventId, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
+use crate::machine::{CallId, Close, Event, EventId, Gate, Input, Machine, MachineId, Output, Pull, StreamId, sealed};
 use crate::modern::Court;
 use crate::peer::{Caller, Era, Principal, Revision};
 use crate::policy::Clock;
@@ -153,7 +155,8 @@ impl Session {
         let Some(id) = message.id() else { return };
         let Sender { head, from, view } = sender;
         let endpoint = Arc::clone(&self.desk.endpoint);
-        let court = Court { endpoint: &endpoint, message, head, from, view, now: self.desk.clock.now() };
+        let view = view.through(self.desk.phase.assigns());
+        let court = Court { endpoint: &endpoint, message, head, from, view: &view, now: self.desk.clock.now() };
         let before = matches!(self.desk.phase, Phase::Opening);
         let reach = match self.kind {
             SessionKind::Kept(_) => Reach::Conversation,
@@ -482,7 +485,15 @@ pub(crate) fn refuse_batch(members: &[Result<Message, Unread>], revision: Option
     twice.then(|| Fault::invalid_request("Two requests of the batch have the same id: give each its own"))
 }
 
-impl sealed::Sealed for Session {}
+impl sealed::Sealed for Session {
+    fn lenses(&self, uri: Option<&str>) -> Vec<Bytes> {
+        self.desk.lenses(uri)
+    }
+
+    fn unjudged(&mut self, call: CallId) -> Option<&mut View> {
+        self.desk.unjudged(call)
+    }
+}
 
 impl Machine for Session {
     fn handle(&mut self, now: Time, input: Input<'_>) {

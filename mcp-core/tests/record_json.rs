@@ -82,7 +82,8 @@ fn whats() -> Vec<What> {
         What::Unread(Unread { id, fault, silent })
     };
     let binary: HeadBuf = [("X".into(), vec![0xE9, 0x00]), ("x".into(), Vec::new())].into_iter().collect();
-    let view = |only| RecordedView { generation: u64::MAX, only };
+    let view = |only| RecordedView { generation: u64::MAX, only, by: Vec::new() };
+    let by = |by| RecordedView { generation: 0, only: None, by };
     let mut whats = vec![
         What::Message { body: "{}".into(), head: None, from: Caller::anonymous(), view: view(None) },
         What::Message {
@@ -112,6 +113,8 @@ fn whats() -> Vec<What> {
         What::Changed { generation: 2, what: Change::Resources },
         What::Updated { uri: "a:\u{7f}\"".into(), view: view(None) },
         What::Updated { uri: "".into(), view: view(Some(vec!["resource a:".into()])) },
+        What::Updated { uri: "".into(), view: by(vec![("".into(), vec![]), ("\u{1}".into(), vec!["tool a".into()])]) },
+        What::Sees { call: CallId(7), view: by(vec![(Bytes::from_static(&[0xFF]), vec!["prompt \"".into()])]) },
         What::Listen(Ok(())),
         What::Listen(Err(Fault::busy())),
         What::Tick,

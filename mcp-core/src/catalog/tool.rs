@@ -22,6 +22,7 @@ pub struct Tool {
     input_schema: Box<str>,
     output: Option<Output>,
     any_output: bool,
+    unlisted: bool,
     annotations: ToolAnnotations,
     icons: Vec<Icon>,
     meta: Option<Box<str>>,
@@ -76,6 +77,7 @@ impl Tool {
             input_schema: input_schema.into(),
             output: None,
             any_output: false,
+            unlisted: false,
             annotations: ToolAnnotations::default(),
             icons: Vec::new(),
             meta: None,
@@ -147,6 +149,13 @@ impl Tool {
     #[must_use]
     pub fn for_page(mut self) -> Self {
         self.page = Page::Caller;
+        self
+    }
+
+    /// In no list of any revision. A call is answered all the same, and it is no secret that there is such a tool.
+    #[must_use]
+    pub const fn with_unlisted(mut self) -> Self {
+        self.unlisted = true;
         self
     }
 
@@ -298,7 +307,7 @@ impl Entry for Tool {
     }
 
     fn is_listed(&self, audience: Audience) -> bool {
-        audience == Audience::All || !matches!(self.page, Page::Caller)
+        !self.unlisted && (audience == Audience::All || !matches!(self.page, Page::Caller))
     }
 }
 

@@ -1,13 +1,17 @@
 //! What one caller may see of a catalogue.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
 
+use super::list::List;
 use super::shelf::{Audience, Entry, Shelf};
 use super::{Catalog, Prompt, Resource, Template, Tool, digest, digest_on};
 use crate::fault::Fault;
@@ -20,10 +24,57 @@ use crate::wire::write;
 #[derive(Clone, Debug)]
 pub struct View {
     catalog: Arc<Catalog>,
-    /// `None`: everything.
-    shown: Option<Arc<Shown>>,
-    /// Whether somebody chose what is shown, also if that is everything.
-    chosen: bool,
+    rule: Rule,
+}
+
+/// What of the catalogue is shown.
+#[derive(Clone, Debug)]
+enum Rule {
+    All,
+    /// Settled when the view was made.
+    Only(Arc<Shown>),
+    /// Asked when it is looked at.
+    By(Arc<By>),
+}
+
+/// A rule that is asked of each entry that is looked at.
+#[derive(Debug)]
+struct By {
+    sight: Arc<dyn Sight>,
+    assigns: Bytes,
+}
+
+/// Says which entries somebody may see, of a [`View::by`].
+///
+/// ```
+/// # use std::sync::Arc;
+/// use bytes::Bytes;
+/// use mcp_core::catalog::{Catalog, Handle, Item, Sight, Tool, View};
+///
+/// /// Whoever was let in as an administrator sees what is for administrators.
+/// #[derive(Debug)]
+/// struct ByRole;
+///
+/// impl Sight for ByRole {
+///     fn shows(&self, item: Item<'_>, assigns: &Bytes) -> bool {
+///         !item.key().starts_with("admin-") || **assigns == *b"admin"
+///     }
+/// }
+///
+/// # fn main() -> Result<(), Vec<mcp_core::catalog::Defect>> {
+/// let tool = |name| Tool::new(name, Handle(1), r#"{"type":"object"}"#);
+/// let catalog = Catalog::builder().tool(tool("search")).tool(tool("admin-purge")).build()?;
+/// let view = View::by(catalog, Arc::new(ByRole));
+/// assert!(view.tool("search").is_some() && view.tool("admin-purge").is_none());
+/// assert!(view.with_assigns("admin".into()).tool("admin-purge").is_some());
+/// # Ok(()) }
+/// ```
+pub trait Sight: Send + Sync + fmt::Debug {
+    /// Whether this entry is shown to who was let in with these assigns: what the server's own code
+    /// [keeps](crate::Call::assigns) of the session, or of the request where there is none; empty if there is nothing.
+    ///
+    /// It is asked by the machine, in whatever it does: it must neither block nor panic, and must not come back to the machine.
+    fn shows(&self, item: Item<'_>, assigns: &Bytes) -> bool;
 }
 
 /// One entry of a catalogue, of any kind.
@@ -63,13 +114,13 @@ pub enum Found<'a> {
 
 #[derive(Debug)]
 struct Shown {
-    tools: Part,
-    resources: Part,
-    templates: Part,
-    prompts: Part,
+    tools: Option<Part>,
+    resources: Option<Part>,
+    templates: Option<Part>,
+    prompts: Option<Part>,
 }
 
-/// What is shown of one list.
+/// What is shown of one list, if not all of it is.
 #[derive(Debug)]
 struct Part {
     /// One bit for each entry.
@@ -79,19 +130,20 @@ struct Part {
 }
 
 impl Part {
-    fn of<'a, T: Entry>(shelf: &'a Shelf<T>, hidden: &mut bool, mut visible: impl FnMut(&'a T) -> bool) -> Self {
+    /// `None`: nothing is hidden.
+    fn of<T: Listed>(shelf: &Shelf<T>, mut visible: impl FnMut(Item<'_>) -> bool) -> Option<Self> {
         let mut bits = alloc::vec![0_u64; shelf.items.len().div_ceil(64)].into_boxed_slice();
-        let mut keys = digest(b"");
+        let (mut keys, mut hidden) = (digest(b""), false);
         for (index, item) in shelf.items.iter().enumerate() {
-            if visible(item) {
+            if visible(item.item()) {
                 bits[index / 64] |= 1 << (index % 64);
                 keys = digest_on(digest_on(keys, item.key().as_bytes()), b"\0");
             } else {
-                *hidden = true;
+                hidden = true;
             }
         }
         let [a, b, c, d, ..] = keys.to_be_bytes();
-        Self { bits, fingerprint: [a, b, c, d] }
+        hidden.then_some(Self { bits, fingerprint: [a, b, c, d] })
     }
 
     fn shows(&self, index: usize) -> bool {
@@ -99,24 +151,89 @@ impl Part {
     }
 }
 
+/// An entry, and where a view keeps what it shows of its list.
+trait Listed: Entry {
+    fn item(&self) -> Item<'_>;
+
+    fn part(shown: &Shown) -> Option<&Part>;
+}
+
+macro_rules! listed {
+    ($($entry:ident $list:ident)*) => {$(
+        impl Listed for $entry {
+            fn item(&self) -> Item<'_> {
+                Item::$entry(self)
+            }
+
+            fn part(shown: &Shown) -> Option<&Part> {
+                shown.$list.as_ref()
+            }
+        }
+    )*};
+}
+
+listed!(Tool tools Resource resources Template templates Prompt prompts);
+
 impl View {
     /// Everything.
     #[must_use]
     pub const fn all(catalog: Arc<Catalog>) -> Self {
-        Self { catalog, shown: None, chosen: false }
+        Self { catalog, rule: Rule::All }
     }
 
-    /// The entries for which `visible` says so.
+    /// The entries for which `visible` says so, which is asked of each at once.
     #[must_use]
     pub fn only(catalog: Arc<Catalog>, mut visible: impl FnMut(Item<'_>) -> bool) -> Self {
-        let mut hidden = false;
         let shown = Shown {
-            tools: Part::of(&catalog.tools, &mut hidden, |tool| visible(Item::Tool(tool))),
-            resources: Part::of(&catalog.resources, &mut hidden, |resource| visible(Item::Resource(resource))),
-            templates: Part::of(&catalog.templates, &mut hidden, |template| visible(Item::Template(template))),
-            prompts: Part::of(&catalog.prompts, &mut hidden, |prompt| visible(Item::Prompt(prompt))),
+            tools: Part::of(&catalog.tools, &mut visible),
+            resources: Part::of(&catalog.resources, &mut visible),
+            templates: Part::of(&catalog.templates, &mut visible),
+            prompts: Part::of(&catalog.prompts, &mut visible),
         };
-        Self { catalog, shown: hidden.then(|| Arc::new(shown)), chosen: true }
+        Self { catalog, rule: Rule::Only(Arc::new(shown)) }
+    }
+
+    /// The entries that `sight` shows, which is asked when it matters: of the one entry that is looked up, or of all of a list
+    /// when that is written.
+    ///
+    /// A machine has it look with the assigns of the session, or with those of the request where there is none: a request whose
+    /// sender is yet to be [let in](crate::Kind::Init) is judged once that is done. Its lists are private, as of [`View::only`].
+    #[must_use]
+    pub fn by(catalog: Arc<Catalog>, sight: Arc<dyn Sight>) -> Self {
+        Self { catalog, rule: Rule::By(Arc::new(By { sight, assigns: Bytes::new() })) }
+    }
+
+    /// The same for who was let in with these assigns. It makes a difference only to a [`View::by`].
+    #[must_use]
+    pub fn with_assigns(&self, assigns: Bytes) -> Self {
+        let rule = match &self.rule {
+            Rule::By(by) => Rule::By(Arc::new(By { sight: Arc::clone(&by.sight), assigns })),
+            rule => rule.clone(),
+        };
+        Self { catalog: Arc::clone(&self.catalog), rule }
+    }
+
+    /// As [`View::with_assigns`], at no cost where that makes no difference.
+    pub(crate) fn through(&self, assigns: &Bytes) -> Cow<'_, Self> {
+        match &self.rule {
+            Rule::By(_) => Cow::Owned(self.with_assigns(assigns.clone())),
+            Rule::All | Rule::Only(_) => Cow::Borrowed(self),
+        }
+    }
+
+    /// Whether it may depend on assigns.
+    pub(crate) fn is_by_rule(&self) -> bool {
+        matches!(self.rule, Rule::By(_))
+    }
+
+    /// The assigns that it looks with; empty if they make no difference.
+    pub(crate) fn assigns(&self) -> Bytes {
+        if let Rule::By(by) = &self.rule { by.assigns.clone() } else { Bytes::new() }
+    }
+
+    /// What is asked what it shows.
+    pub(crate) fn sight(&self) -> Option<&Arc<dyn Sight>> {
+        if let Rule::By(by) = &self.rule { Some(&by.sight) } else { None }
     }
 
     /// The catalogue that it is of.
@@ -125,29 +242,29 @@ impl View {
         &self.catalog
     }
 
-    /// Whether it was made by [`View::only`]. Its lists are private to its caller (CACHE-4), also if nothing is hidden from this
-    /// one: a cache that everybody shares would give them to those from whom something is.
+    /// Whether it was made by [`View::only`] or [`View::by`]. Its lists are private to its caller (CACHE-4), also if nothing is
+    /// hidden from this one: a cache that everybody shares would give them to those from whom something is.
     #[must_use]
     pub const fn is_filtered(&self) -> bool {
-        self.chosen
+        !matches!(self.rule, Rule::All)
     }
 
     /// The tool of that name. A hidden one is not there.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&Tool> {
-        find(&self.catalog.tools, self.tool_part(), name)
+        self.find(&self.catalog.tools, name)
     }
 
     /// The prompt of that name. A hidden one is not there.
     #[must_use]
     pub fn prompt(&self, name: &str) -> Option<&Prompt> {
-        find(&self.catalog.prompts, self.shown.as_ref().map(|shown| &shown.prompts), name)
+        self.find(&self.catalog.prompts, name)
     }
 
     /// The template of that text, which is not looked for among URIs. A hidden one is not there.
     #[must_use]
     pub fn template(&self, uri: &str) -> Option<&Template> {
-        find(&self.catalog.templates, self.shown.as_ref().map(|shown| &shown.templates), uri)
+        self.find(&self.catalog.templates, uri)
     }
 
     /// What answers for a URI: the resource that has it, else the first template that matches (RES-11).
@@ -159,35 +276,33 @@ impl View {
         if uri.len() > MAX_READ {
             return None;
         }
-        let shown = self.shown.as_deref();
-        if let Some(index) = self.catalog.resources.position(uri) {
-            let visible = shown.is_none_or(|shown| shown.resources.shows(index));
-            return visible.then(|| Found::Resource(&self.catalog.resources.items[index]));
+        let Catalog { resources, templates, .. } = &*self.catalog;
+        if let Some(index) = resources.position(uri) {
+            return self.shows(resources, index).then(|| Found::Resource(&resources.items[index]));
         }
         let matching = |(index, template): (usize, &'_ Template)| Some((index, template.compiled()?.matches(uri)?));
-        let (index, variables) = self.catalog.templates.items.iter().enumerate().find_map(matching)?;
-        let visible = shown.is_none_or(|shown| shown.templates.shows(index));
-        visible.then(|| Found::Template(&self.catalog.templates.items[index], variables))
+        let (index, variables) = templates.items.iter().enumerate().find_map(matching)?;
+        self.shows(templates, index).then(|| Found::Template(&templates.items[index], variables))
     }
 
     /// The tools that it shows, in the order of registration.
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
-        items(&self.catalog.tools, self.tool_part())
+        self.items(&self.catalog.tools)
     }
 
     /// The resources that it shows, in the order of registration.
     pub fn resources(&self) -> impl Iterator<Item = &Resource> {
-        items(&self.catalog.resources, self.shown.as_ref().map(|shown| &shown.resources))
+        self.items(&self.catalog.resources)
     }
 
     /// The templates that it shows, in the order of registration.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
-        items(&self.catalog.templates, self.shown.as_ref().map(|shown| &shown.templates))
+        self.items(&self.catalog.templates)
     }
 
     /// The prompts that it shows, in the order of registration.
     pub fn prompts(&self) -> impl Iterator<Item = &Prompt> {
-        items(&self.catalog.prompts, self.shown.as_ref().map(|shown| &shown.prompts))
+        self.items(&self.catalog.prompts)
     }
 
     /// Appends `"tools":[…]` as the revision has it and, if there is more, `,"nextCursor":"…"` (TOOL-2, PAGE-1).
@@ -204,7 +319,7 @@ impl View {
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        self.write_tools_for(Audience::All, revision, cursor, page, out)
+        self.write_list(&self.catalog.tools, Audience::All, revision, cursor, page, out)
     }
 
     /// The same for a client that shows no pages (APP-1). A cursor of one list goes on in the other.
@@ -219,7 +334,7 @@ impl View {
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        self.write_tools_for(Audience::Pageless, revision, cursor, page, out)
+        self.write_list(&self.catalog.tools, Audience::Pageless, revision, cursor, page, out)
     }
 
     /// The same of `"resources":[…]` (RES-2).
@@ -234,8 +349,7 @@ impl View {
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        let part = self.shown.as_ref().map(|shown| &shown.resources);
-        write_list(&self.catalog.resources, part, Audience::All, revision, cursor, page, out)
+        self.write_list(&self.catalog.resources, Audience::All, revision, cursor, page, out)
     }
 
     /// The same of `"resourceTemplates":[…]` (RES-3).
@@ -250,8 +364,7 @@ impl View {
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        let part = self.shown.as_ref().map(|shown| &shown.templates);
-        write_list(&self.catalog.templates, part, Audience::All, revision, cursor, page, out)
+        self.write_list(&self.catalog.templates, Audience::All, revision, cursor, page, out)
     }
 
     /// The same of `"prompts":[…]` (PROMPT-1).
@@ -266,8 +379,7 @@ impl View {
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        let part = self.shown.as_ref().map(|shown| &shown.prompts);
-        write_list(&self.catalog.prompts, part, Audience::All, revision, cursor, page, out)
+        self.write_list(&self.catalog.prompts, Audience::All, revision, cursor, page, out)
     }
 
     /// Whether clients that show no pages get another list of tools.
@@ -275,33 +387,60 @@ impl View {
         self.catalog.tools.has_pages()
     }
 
-    fn write_tools_for(
+    fn shows<T: Listed>(&self, shelf: &Shelf<T>, index: usize) -> bool {
+        match &self.rule {
+            Rule::All => true,
+            Rule::Only(shown) => T::part(shown).is_none_or(|part| part.shows(index)),
+            Rule::By(by) => by.shows(shelf.items[index].item()),
+        }
+    }
+
+    fn find<'a, T: Listed>(&self, shelf: &'a Shelf<T>, key: &str) -> Option<&'a T> {
+        shelf.position(key).filter(|&index| self.shows(shelf, index)).map(|index| &shelf.items[index])
+    }
+
+    fn items<'a, T: Listed>(&'a self, shelf: &'a Shelf<T>) -> impl Iterator<Item = &'a T> {
+        let shown = shelf.items.iter().enumerate().filter(|(index, _)| self.shows(shelf, *index));
+        shown.map(|(_, item)| item)
+    }
+
+    fn write_list<T: Listed>(
         &self,
+        shelf: &Shelf<T>,
         audience: Audience,
         revision: Revision,
         cursor: Option<&str>,
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        write_list(&self.catalog.tools, self.tool_part(), audience, revision, cursor, page, out)
+        let asked;
+        let part = match &self.rule {
+            Rule::All => None,
+            Rule::Only(shown) => T::part(shown),
+            // Once for all of it: what the cursor says and what is shown agree, whatever the rule goes by.
+            Rule::By(by) => {
+                asked = Part::of(shelf, |item| by.shows(item));
+                asked.as_ref()
+            }
+        };
+        write_list(shelf, part, shelf.list(revision, audience), cursor, page.max(1), out)
     }
+}
 
-    fn tool_part(&self) -> Option<&Part> {
-        self.shown.as_ref().map(|shown| &shown.tools)
+impl By {
+    fn shows(&self, item: Item<'_>) -> bool {
+        self.sight.shows(item, &self.assigns)
     }
 }
 
 fn write_list<T: Entry>(
     shelf: &Shelf<T>,
     part: Option<&Part>,
-    audience: Audience,
-    revision: Revision,
+    list: &List,
     cursor: Option<&str>,
     page: usize,
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
-    let list = shelf.list(revision, audience);
-    let page = page.max(1);
     let start = match cursor {
         Some(cursor) => after(shelf, part, cursor)?,
         None => 0,
@@ -349,7 +488,8 @@ fn after<T: Entry>(shelf: &Shelf<T>, part: Option<&Part>, cursor: &str) -> Resul
         }
         let plain = URL_SAFE_NO_PAD.decode(cursor).ok()?;
         let key = plain.strip_prefix(&[FORMAT, T::MARK])?.strip_prefix(&fingerprint(part))?;
-        position(shelf, part, core::str::from_utf8(key).ok()?)
+        let last = shelf.position(core::str::from_utf8(key).ok()?)?;
+        part.is_none_or(|part| part.shows(last)).then_some(last)
     };
     read().map(|last| last + 1).ok_or_else(|| {
         Fault::invalid_params("Invalid cursor: it is not one that this list gave out to you; start again without one")
@@ -360,20 +500,8 @@ fn fingerprint(part: Option<&Part>) -> [u8; 4] {
     part.map_or([0; 4], |part| part.fingerprint)
 }
 
-fn position<T: Entry>(shelf: &Shelf<T>, part: Option<&Part>, key: &str) -> Option<usize> {
-    shelf.position(key).filter(|&index| part.is_none_or(|part| part.shows(index)))
-}
-
-fn find<'a, T: Entry>(shelf: &'a Shelf<T>, part: Option<&Part>, key: &str) -> Option<&'a T> {
-    position(shelf, part, key).map(|index| &shelf.items[index])
-}
-
 fn positions<T>(shelf: &Shelf<T>, part: Option<&Part>, start: usize) -> impl Iterator<Item = usize> {
     (start..shelf.items.len()).filter(move |&index| part.is_none_or(|part| part.shows(index)))
-}
-
-fn items<'a, T>(shelf: &'a Shelf<T>, part: Option<&'a Part>) -> impl Iterator<Item = &'a T> {
-    positions(shelf, part, 0).map(|index| &shelf.items[index])
 }
 
 /// The format of the cursors.

@@ -6,12 +6,13 @@ use bytes::Bytes;
 
 use super::Desk;
 use crate::calls::{Admission, Phase, Slot};
-use crate::fault::Fault;
+use crate::catalog::View;
 use crate::legacy;
 use crate::machine::{CallId, Event, Outcome, StreamId};
 use crate::modern::{Opening, Step};
 use crate::peer::{Caller, Era};
 use crate::settle::{self, Settled};
+use crate::unjudged::Then;
 
 impl Desk {
     /// The legacy conversation begins.
@@ -27,13 +28,7 @@ impl Desk {
     }
 
     /// Has the server's own code say whether who sent the request is let in.
-    pub(super) fn initialize(
-        &mut self,
-        admission: Admission,
-        then: Box<Result<Step, Fault>>,
-        from: &Caller,
-        stream: StreamId,
-    ) {
+    pub(super) fn initialize(&mut self, admission: Admission, then: Box<Then>, from: &Caller, stream: StreamId) {
         let (mut slot, _) = Slot::new(admission, from, stream, self.deadline());
         slot.phase = Phase::Initializing(then);
         let opens = slot.opens();
@@ -50,7 +45,7 @@ impl Desk {
 
     /// The server's own code has said it.
     pub(super) fn initialized(&mut self, index: u32, outcome: Outcome) {
-        let Some(slot) = self.calls.take(index) else { return };
+        let Some(mut slot) = self.calls.take(index) else { return };
         self.stop_timers(slot.call);
         let let_in = settle::let_in(outcome, &self.endpoint);
         if let_in.is_err() {
@@ -65,8 +60,10 @@ impl Desk {
                 }
             }
             Ok(assigns) => {
-                let Phase::Initializing(then) = slot.phase else { return };
-                match then.map(|step| step.with_assigns(assigns)) {
+                let running = core::mem::replace(&mut slot.phase, Phase::Running);
+                let Phase::Initializing(then) = running else { return };
+                let now = self.clock.now();
+                match then.decide(assigns, &slot, &self.endpoint, now, &mut self.phase) {
                     // The time that the request may take has begun before.
                     Ok(Step::Run(admission)) => self.start(admission, &slot.caller, stream, deadline),
                     step => self.proceed(step, &slot.id, &slot.caller, stream, era),
@@ -87,6 +84,12 @@ impl Desk {
             (None, Era::Legacy, legacy::Phase::Ready(ready)) => ready.assigns = assigns,
             _ => slot.assigns = Some(assigns),
         }
+    }
+
+    /// What may be seen by who sent the request that this call is asked about, if it is judged afterwards.
+    pub(crate) fn unjudged(&mut self, call: CallId) -> Option<&mut View> {
+        let index = self.calls.find(|slot| slot.call == call)?;
+        self.calls.get_mut(index)?.unjudged()
     }
 
     /// The stream on which `initialize` is answered once the server's own code has said so.

@@ -3,6 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use bytes::Bytes;
+
 use super::Desk;
 use crate::catalog::{Generations, View};
 use crate::endpoint::Endpoint;
@@ -83,7 +85,7 @@ impl Desk {
     pub(crate) fn updated(&mut self, uri: &str, view: &View) {
         if let legacy::Phase::Ready(ready) = &mut self.phase
             && ready.subscriptions.subscriber(uri).is_some()
-            && view.resource(uri).is_some()
+            && view.through(&ready.assigns).resource(uri).is_some()
         {
             ready.subscriptions.updated(uri);
             self.tell();
@@ -95,6 +97,15 @@ impl Desk {
     pub(crate) fn subscriber(&self, uri: &str) -> Option<&Caller> {
         let legacy = self.phase.ready().and_then(|ready| ready.subscriptions.subscriber(uri));
         legacy.or_else(|| self.listens.subscriber(uri))
+    }
+
+    /// The assigns that views are looked at with: for a message, or for word of that resource.
+    pub(crate) fn lenses(&self, uri: Option<&str>) -> Vec<Bytes> {
+        let Some(uri) = uri else { return alloc::vec![self.phase.assigns().clone(), Bytes::new()] };
+        let follows = |ready: &&legacy::Ready| ready.subscriptions.subscriber(uri).is_some();
+        let legacy = self.phase.ready().filter(follows).map(|ready| ready.assigns.clone());
+        let modern = self.listens.open.iter().filter(|(_, listen)| listen.subscriber(uri).is_some());
+        legacy.into_iter().chain(modern.map(|(_, listen)| listen.assigns.clone())).collect()
     }
 
     /// Tells the legacy client what it was not told, once, when there is somebody to tell: after `initialized` (LIFE-5), on one

@@ -46,6 +46,11 @@ pub(super) fn record(line: &str) -> Read<Record> {
             let mut members = Members::of("note", raw)?;
             What::Note { call: CallId(members.need("call", integer)?), note: note(members)? }
         }
+        "sees" => {
+            let mut members = Members::of("sees", raw)?;
+            let what = What::Sees { call: CallId(members.need("call", integer)?), view: members.need("view", view)? };
+            members.end(what)?
+        }
         "done" => {
             let mut members = Members::of("done", raw)?;
             What::Done { call: CallId(members.need("call", integer)?), outcome: outcome(members)? }
@@ -111,7 +116,13 @@ fn view(place: &'static str, raw: &str) -> Read<RecordedView> {
     let mut members = Members::of(place, raw)?;
     let generation = members.need("generation", integer)?;
     let only = members.may("only", |place, raw| list(place, raw, boxed))?;
-    members.end(RecordedView { generation, only })
+    let by = members.may("by", |place, raw| {
+        list(place, raw, |place, raw| {
+            let (assigns, names) = pair(place, raw)?;
+            Ok((bytes(place, assigns)?, list(place, names, boxed)?))
+        })
+    })?;
+    members.end(RecordedView { generation, only, by: by.unwrap_or_default() })
 }
 
 fn unread(raw: &str) -> Read<Unread> {

@@ -1,6 +1,6 @@
 //! The same inputs into another machine.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -111,6 +111,13 @@ impl<M: Machine> Player<'_, M> {
                 self.machine.handle(now, Input::Updated { uri, view: &view });
                 return Ok(());
             }
+            What::Sees { call, view } => {
+                let seen = self.view(index, view)?;
+                if let Some(view) = self.machine.unjudged(*call) {
+                    *view = seen;
+                }
+                return Ok(());
+            }
             What::Listen(seat) => Input::Listen(seat.clone()),
             What::Tick => Input::Tick,
             What::Close(why) => Input::Close(*why),
@@ -135,14 +142,7 @@ impl<M: Machine> Player<'_, M> {
     }
 
     fn view(&self, index: usize, recorded: &RecordedView) -> Result<View, ReplayError> {
-        let catalog = Arc::clone(self.catalog(index, recorded.generation)?);
-        Ok(match &recorded.only {
-            None => View::all(catalog),
-            Some(names) => {
-                let names: BTreeSet<&str> = names.iter().map(|name| &**name).collect();
-                View::only(catalog, |item| names.contains(&*super::tag(item)))
-            }
-        })
+        Ok(recorded.view(Arc::clone(self.catalog(index, recorded.generation)?), None))
     }
 
     fn catalog(&self, record: usize, generation: u64) -> Result<&Arc<Catalog>, ReplayError> {

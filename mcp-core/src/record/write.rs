@@ -54,6 +54,12 @@ fn what(object: &mut Object<'_>, what: &What) {
             note(&mut object, said);
             object.close();
         }
+        What::Sees { call, view } => {
+            let mut object = Object::open(object.key("sees"));
+            unsigned(object.key("call"), call.0);
+            recorded_view(object.key("view"), view);
+            object.close();
+        }
         What::Done { call, outcome: ended } => {
             let mut object = Object::open(object.key("done"));
             unsigned(object.key("call"), call.0);
@@ -125,6 +131,15 @@ fn recorded_view(out: &mut Vec<u8>, view: &RecordedView) {
     unsigned(object.key("generation"), view.generation);
     if let Some(names) = &view.only {
         strings(object.key("only"), names);
+    }
+    if !view.by.is_empty() {
+        list(object.key("by"), &view.by, |out, (assigns, names)| {
+            out.push(b'[');
+            bytes(out, assigns);
+            out.push(b',');
+            strings(out, names);
+            out.push(b']');
+        });
     }
     object.close();
 }

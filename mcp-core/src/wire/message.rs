@@ -60,6 +60,11 @@ pub struct ErrorObject {
 }
 
 impl Message {
+    /// The same with bytes of its own, to be kept: it pins no buffer of the transport's.
+    pub(crate) fn kept(&self) -> Self {
+        Self { body: Bytes::copy_from_slice(&self.body), ..self.clone() }
+    }
+
     /// What it is.
     #[must_use]
     pub const fn shape(&self) -> Shape {
