@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{Request, Response};
+use axum::http::Request;
 use mcp_server::http::McpService;
 use mcp_server::{App, Caller, Server, Tool};
-use mcp_transport_http::TokioRuntime;
+use mcp_transport_http::{Rejection, TokioRuntime};
 use mcp_transport_stdio::Connection;
 use serde_json::{Value, json};
 
@@ -29,10 +29,7 @@ fn call() -> Value {
 #[tokio::test]
 async fn an_app_whose_http_side_wants_tokens_wants_none_on_a_byte_stream_stdio_8() {
     let app = app();
-    let refuse = |_: &axum::http::request::Parts| -> Result<Caller, Box<_>> {
-        let challenge = Response::builder().status(401).header("www-authenticate", "Bearer");
-        Err(Box::new(challenge.body(mcp_transport_http::Body::from("no")).expect("a response")))
-    };
+    let refuse = |_: &axum::http::request::Parts| -> Result<Caller, _> { Err(Rejection::unauthorized()) };
     let service = McpService::builder(app.clone()).authenticate(refuse).build(TokioRuntime).expect("it can be served");
     let request = Request::post("/mcp").header("host", "localhost").header("content-type", "application/json");
     let response = service.handle(request.body(Body::from(call().to_string())).expect("a request")).await;

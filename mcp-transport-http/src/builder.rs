@@ -7,16 +7,14 @@ use std::sync::Arc;
 use std::sync::Weak;
 use std::time::Duration;
 
-use http::Response;
-use http::request::Parts;
-use mcp_core::Caller;
 use mcp_core::drive::Handler;
 
-use crate::body::Body;
+use crate::authenticate::Authenticator;
 use crate::cluster::{Cluster, Node};
 use crate::guard::Guard;
 #[cfg(feature = "sse")]
 use crate::http_sse::{HttpSse, Resource};
+use crate::limit::Limiter;
 use crate::runtime::Runtime;
 use crate::service::McpService;
 use crate::shared::Shared;
@@ -25,9 +23,8 @@ use crate::shared::Shared;
 const PATH: &str = "/mcp";
 /// How long the body of a request may take: 30 s, in which 4 MiB come through 1.1 Mbit/s.
 const BODY_TIME: Duration = Duration::from_secs(30);
-
-/// Who asks, or the response that sends them away.
-pub(crate) type Authenticate = dyn Fn(&Parts) -> Result<Caller, Box<Response<Body>>> + Send + Sync;
+/// How long it may take to find out who asks: 10 s, in which an identity provider that lives has answered.
+const AUTHENTICATION_TIME: Duration = Duration::from_secs(10);
 
 pub(crate) struct Config {
     /// Without the slash at its end.
@@ -36,7 +33,11 @@ pub(crate) struct Config {
     pub(crate) cors: bool,
     pub(crate) body_time: Duration,
     pub(crate) resumable: bool,
-    pub(crate) authenticate: Option<Arc<Authenticate>>,
+    pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
+    pub(crate) authentication_time: Duration,
+    /// Where the metadata of this server as a protected resource is (RFC 9728).
+    pub(crate) resource_metadata: Option<Box<str>>,
+    pub(crate) limiter: Option<Arc<dyn Limiter>>,
     #[cfg(feature = "sse")]
     pub(crate) http_sse: Option<Arc<HttpSse>>,
 }
@@ -78,7 +79,9 @@ impl fmt::Debug for Config {
             .field("cors", &self.cors)
             .field("body_time", &self.body_time)
             .field("resumable", &self.resumable)
-            .field("authenticate", &self.authenticate.is_some())
+            .field("authenticator", &self.authenticator.is_some())
+            .field("resource_metadata", &self.resource_metadata)
+            .field("limiter", &self.limiter.is_some())
             .finish()
     }
 }
@@ -99,7 +102,10 @@ impl Builder {
             cors: false,
             body_time: BODY_TIME,
             resumable: true,
-            authenticate: None,
+            authenticator: None,
+            authentication_time: AUTHENTICATION_TIME,
+            resource_metadata: None,
+            limiter: None,
             #[cfg(feature = "sse")]
             http_sse: None,
         };
@@ -155,16 +161,38 @@ impl Builder {
         self
     }
 
-    /// Finds out who asks, on each request, before anything of it is read. By default that is the [`Caller`] that an
-    /// outer layer has put into the request's extensions, and else an anonymous one.
+    /// Finds out who asks, on each request, before anything of its body is read: see [`Authenticator`]. By default that is the
+    /// [`Caller`](mcp_core::Caller) that an outer layer has put into the request's extensions, and else an anonymous one.
     ///
-    /// The response that is returned instead sends the client away: 401 with `WWW-Authenticate`, say (AUTH-4).
+    /// The [`Rejection`](crate::Rejection) that is returned instead sends the client away: 401 with `WWW-Authenticate`, say
+    /// (AUTH-4).
     #[must_use]
-    pub fn authenticate<F>(mut self, authenticate: F) -> Self
-    where
-        F: Fn(&Parts) -> Result<Caller, Box<Response<Body>>> + Send + Sync + 'static,
-    {
-        self.config.authenticate = Some(Arc::new(authenticate));
+    pub fn authenticate(mut self, authenticator: impl Authenticator) -> Self {
+        self.config.authenticator = Some(Arc::new(authenticator));
+        self
+    }
+
+    /// How long it may take to find out who asks; 10 s by default. After that the request is refused with 503.
+    #[must_use]
+    pub const fn authentication_time(mut self, span: Duration) -> Self {
+        self.config.authentication_time = span;
+        self
+    }
+
+    /// Where this server's OAuth metadata is, as `https://mcp.example.com/.well-known/oauth-protected-resource/mcp`: every
+    /// challenge names it (AUTH-3). The document is not served here.
+    #[must_use]
+    pub fn resource_metadata(mut self, url: &str) -> Self {
+        self.note("resource_metadata", url, Self::check_resource_metadata(url));
+        self.config.resource_metadata = Some(url.into());
+        self
+    }
+
+    /// Asks that for each request whether it may go on, once it is known who sends it: see [`Limiter`]. Whoever asks too often gets
+    /// 429 with `Retry-After` (SEC-2). No limit by default.
+    #[must_use]
+    pub fn limit(mut self, limiter: impl Limiter) -> Self {
+        self.config.limiter = Some(Arc::new(limiter));
         self
     }
 
@@ -309,6 +337,20 @@ impl Builder {
     /// What to give instead.
     pub fn check_origin(origin: &str) -> Result<(), &'static str> {
         Guard::default().allow_origin(origin)
+    }
+
+    /// Whether [`Builder::resource_metadata`] takes that.
+    ///
+    /// # Errors
+    ///
+    /// What to give instead.
+    pub fn check_resource_metadata(url: &str) -> Result<(), &'static str> {
+        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")).unwrap_or_default();
+        let is_plain = rest.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\#".contains(&byte));
+        match is_plain && !rest.is_empty() && !rest.starts_with('/') {
+            true => Ok(()),
+            false => Err("give a whole URL, as in `https://mcp.example.com/.well-known/oauth-protected-resource/mcp`"),
+        }
     }
 
     fn note(&mut self, method: &str, given: &str, checked: Result<(), &'static str>) {

@@ -17,7 +17,8 @@ use crate::body::Body;
 const METHODS: HeaderValue = HeaderValue::from_static("POST, GET, DELETE, OPTIONS");
 const HEADERS: &str = "Content-Type, Accept, Authorization, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID, \
                        Mcp-Method, Mcp-Name";
-const EXPOSED: HeaderValue = HeaderValue::from_static("Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate");
+const EXPOSED: HeaderValue =
+    HeaderValue::from_static("Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After");
 /// How long a browser may remember the answer to a preflight: 1 h, so that a changed allow-list is seen the same day.
 /// Browsers cap it at 2 h or more.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("3600");

@@ -1,6 +1,7 @@
 //! The head of a request, for the code of its calls.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use http::request::Parts;
 use http::{Extensions, HeaderMap, Method, Uri, Version};
@@ -62,6 +63,38 @@ impl RequestHead {
         &self.0.extensions
     }
 }
+
+impl RequestHead {
+    /// The address of the other end of the connection: see [`PeerAddr`]. `None` where nobody has told it, as in a run that another
+    /// node of a cluster has handed on.
+    #[must_use]
+    pub fn peer_addr(&self) -> Option<SocketAddr> {
+        self.0.extensions.get().map(|PeerAddr(address)| *address)
+    }
+}
+
+/// The address of the other end of a connection, in the extensions of its requests. `Server` puts it there; another host says it
+/// to the service in the same way.
+///
+/// With axum that is a layer around the route, where the router is served by `into_make_service_with_connect_info::<SocketAddr>()`:
+///
+/// ```
+/// use std::net::SocketAddr;
+/// use mcp_transport_http::PeerAddr;
+///
+/// // let peer = request.extensions().get::<axum::extract::ConnectInfo<SocketAddr>>().map(|info| info.0);
+/// fn tell<B>(request: &mut http::Request<B>, peer: Option<SocketAddr>) {
+///     if let Some(peer) = peer {
+///         request.extensions_mut().insert(PeerAddr(peer));
+///     }
+/// }
+/// ```
+///
+/// Behind a proxy every connection is the proxy's. Whoever is to be told apart there is in a header that the proxy sets, as
+/// `X-Forwarded-For`: a layer may put that in place of the address, if the proxy overwrites what clients send in it, and nobody
+/// reaches the server but through the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PeerAddr(pub SocketAddr);
 
 impl From<Parts> for RequestHead {
     fn from(parts: Parts) -> Self {

@@ -13,9 +13,11 @@ use http::request::Parts;
 use http::{HeaderValue, Response};
 use mcp_core::Caller;
 
+use crate::authenticate::Pending;
 use crate::body::Body;
+use crate::builder::Place;
 use crate::cors;
-use crate::service::{Received, Recipient, check, post, receive};
+use crate::service::{Received, Recipient, admit, check, post, receive, reject};
 use crate::shared::Shared;
 use crate::source::{Answered, Source, open};
 use crate::upload::Upload;
@@ -37,6 +39,7 @@ pin_project_lite::pin_project! {
 /// What has to happen next.
 enum Step {
     Receive,
+    Authenticate(Pending, Place),
     Upload(Caller, Upload, Recipient),
     Wait(Box<dyn Source>),
     Done,
@@ -66,12 +69,21 @@ where
                         *this.step = Step::Done;
                         return Poll::Ready(Ok(refused));
                     }
-                    match receive(this.shared, head, &this.body.size_hint(), cx) {
-                        Received::Answered(answered) => answered,
-                        Received::Post(caller, upload, recipient) => {
-                            *this.step = Step::Upload(caller, upload, recipient);
-                            continue;
-                        }
+                    match go_on(this.step, receive(this.shared, head, &this.body.size_hint(), cx)) {
+                        Some(answered) => answered,
+                        None => continue,
+                    }
+                }
+                Step::Authenticate(pending, place) => {
+                    let found = ready!(pending.poll(cx, &*this.shared.runtime));
+                    let Some(head) = this.head.as_ref() else { return Poll::Pending };
+                    let received = match found {
+                        Ok(caller) => admit(this.shared, head, &this.body.size_hint(), caller, *place, cx),
+                        Err(rejection) => Received::Answered(Answered::Now(reject(this.shared, rejection))),
+                    };
+                    match go_on(this.step, received) {
+                        Some(answered) => answered,
+                        None => continue,
                     }
                 }
                 Step::Upload(caller, upload, recipient) => {
@@ -104,6 +116,16 @@ where
         }
         Poll::Ready(Ok(response))
     }
+}
+
+/// The answer, or the step that comes before it.
+fn go_on(step: &mut Step, received: Received) -> Option<Answered> {
+    *step = match received {
+        Received::Answered(answered) => return Some(answered),
+        Received::Authenticating(pending, place) => Step::Authenticate(pending, place),
+        Received::Post(caller, upload, recipient) => Step::Upload(caller, upload, recipient),
+    };
+    None
 }
 
 impl<B> fmt::Debug for Responding<B> {

@@ -20,6 +20,7 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::task::JoinSet;
 
 use crate::body::Body;
+use crate::head::PeerAddr;
 use crate::linger::Lingering;
 use crate::responding::Responding;
 use crate::service::McpService;
@@ -156,7 +157,7 @@ impl Server {
         {
             let mut signal = pin!(signal);
             let mut key = 0;
-            while let Some(stream) = self.accept(signal.as_mut()).await {
+            while let Some((stream, peer)) = self.accept(signal.as_mut()).await {
                 while tasks.try_join_next().is_some() {}
                 if tasks.len() >= self.connections {
                     turn_away(&stream);
@@ -164,7 +165,8 @@ impl Server {
                 }
                 key += 1;
                 let io = Lingering::new(stream, self.write_time, Arc::clone(&open.closing));
-                let connection = http.serve_connection(TokioIo::new(io), Boxed(self.service.clone()));
+                let service = Boxed { service: self.service.clone(), peer: PeerAddr(peer) };
+                let connection = http.serve_connection(TokioIo::new(io), service);
                 tasks.spawn(Connection { connection, open: Arc::clone(&open), key, state: State::Fresh });
             }
         }
@@ -191,19 +193,19 @@ impl Server {
     }
 
     /// The next connection; `None` once the signal has come.
-    async fn accept(&self, mut signal: Pin<&mut impl Future<Output = ()>>) -> Option<TcpStream> {
+    async fn accept(&self, mut signal: Pin<&mut impl Future<Output = ()>>) -> Option<(TcpStream, SocketAddr)> {
         loop {
             let accepted = poll_fn(|cx| match signal.as_mut().poll(cx) {
                 Poll::Ready(()) => Poll::Ready(None),
                 Poll::Pending => self.listener.poll_accept(cx).map(Some),
             });
             match accepted.await? {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     // Without it an answer waits for the peer's delayed acknowledgement of the one before.
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(%error, "TCP_NODELAY could not be set");
                     }
-                    return Some(stream);
+                    return Some((stream, peer));
                 }
                 Err(error) if is_of_one_connection(&error) => {}
                 Err(error) => {
@@ -228,15 +230,19 @@ impl fmt::Debug for Server {
 
 /// The service of one connection. hyper keeps room for a response that is made for as long as a connection lives, and most of
 /// them wait or listen: so it is made in a box, which goes when it was made.
-struct Boxed(McpService);
+struct Boxed {
+    service: McpService,
+    peer: PeerAddr,
+}
 
 impl hyper::service::Service<Request<Incoming>> for Boxed {
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = Pin<Box<Responding<Incoming>>>;
 
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
-        Box::pin(hyper::service::Service::call(&self.0, request))
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        request.extensions_mut().insert(self.peer);
+        Box::pin(hyper::service::Service::call(&self.service, request))
     }
 }
 

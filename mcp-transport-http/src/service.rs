@@ -18,12 +18,14 @@ use mcp_core::wire::{self, Message};
 use mcp_core::{Caller, Catalog, Change, Close, Exchange, Head, Input, Reply, Session, SessionId, View, route};
 
 use crate::answer::{not_here, refuse, respond, whole};
+use crate::authenticate::{Authenticating, Pending, ask, guarded};
 use crate::body::Body;
 use crate::builder::{Builder, Place};
 use crate::cors;
 use crate::head::RequestHead;
 #[cfg(feature = "sse")]
 use crate::http_sse::{self, Conversation, Resource};
+use crate::rejection::Rejection;
 use crate::responding::Responding;
 use crate::session::Cell;
 use crate::sessions::Refusal;
@@ -43,6 +45,8 @@ pub struct McpService {
 
 /// What can be said before the body is read.
 pub(crate) enum Received {
+    /// It is still to be found out who asks for what is at that place.
+    Authenticating(Pending, Place),
     /// The body is to be read.
     Post(Caller, Upload, Recipient),
     Answered(Answered),
@@ -226,13 +230,40 @@ pub(crate) fn receive(shared: &Arc<Shared>, head: &Parts, size: &SizeHint, cx: &
     if head.method == Method::OPTIONS {
         return answer(cors::preflight(head, config.cors));
     }
-    let caller = match &config.authenticate {
-        Some(authenticate) => match authenticate(head) {
-            Ok(caller) => caller,
-            Err(response) => return answer(*response),
-        },
+    let caller = match config.authenticator.as_deref().map(|authenticator| ask(authenticator, head)) {
+        Some(Authenticating::Ready(Ok(caller))) => caller,
+        Some(Authenticating::Ready(Err(rejection))) => return answer(reject(shared, rejection)),
+        Some(Authenticating::Later(future)) => {
+            return Received::Authenticating(Pending::new(future, config.authentication_time), place);
+        }
         None => head.extensions.get().cloned().unwrap_or_else(Caller::anonymous),
     };
+    admit(shared, head, size, caller, place, cx)
+}
+
+/// The answer to whoever is not let in.
+pub(crate) fn reject(shared: &Shared, rejection: Rejection) -> Response<Body> {
+    tracing::debug!(?rejection, "a request was not let in");
+    rejection.into_response(shared.config.resource_metadata.as_deref())
+}
+
+/// Goes on where it is known who asks.
+pub(crate) fn admit(
+    shared: &Arc<Shared>,
+    head: &Parts,
+    size: &SizeHint,
+    caller: Caller,
+    place: Place,
+    cx: &mut Context<'_>,
+) -> Received {
+    let answer = |response| Received::Answered(Answered::Now(response));
+    if let Some(limiter) = &shared.config.limiter {
+        match guarded(|| limiter.check(head, &caller)) {
+            Ok(Ok(())) => {}
+            Ok(Err(wait)) => return answer(reject(shared, Rejection::too_many(wait))),
+            Err(rejection) => return answer(reject(shared, rejection)),
+        }
+    }
     shared.node.iter().for_each(|node| node.start(shared));
     if shared.is_closing() {
         return answer(refuse(&Fault::shutting_down().with_status(503)));

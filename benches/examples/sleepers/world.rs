@@ -75,9 +75,9 @@ pub(crate) fn service(policy: Policy, runtime: impl Runtime) -> McpService {
     let server = mcp_server::Server::new("bench", "1.0.0").policy(policy).tool(echo).tool(large);
     let app = server.build().expect("the definitions are valid");
     McpService::builder(app)
-        .authenticate(|head| {
+        .authenticate(|head: &http::request::Parts| {
             let principal = head.headers.get(PRINCIPAL).and_then(|name| name.to_str().ok());
-            Ok(principal.map_or_else(Caller::anonymous, |name| Caller::new(name, Scopes::default())))
+            principal.map_or_else(Caller::anonymous, |name| Caller::new(name, Scopes::default()))
         })
         .build(runtime)
         .expect("the settings are valid")

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use mcp_core::Span;
+use http::request::Parts;
 use mcp_core::policy::Policy;
-use mcp_transport_http::McpService;
+use mcp_core::{Caller, Span};
+use mcp_transport_http::{McpService, Rejection};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -39,7 +40,7 @@ async fn hosts_and_origins_are_checked_on_both_halves_http_2_http_61() {
 
 #[tokio::test]
 async fn for_another_principal_a_conversation_does_not_exist_http_21() {
-    let service = build(McpService::builder(Tools::new()).http_sse().authenticate(|head| Ok(by_header(head))));
+    let service = build(McpService::builder(Tools::new()).http_sse().authenticate(|head: &Parts| by_header(head)));
     let (_stream, uri) = Stream::of(service.handle(with_body(get().header("x-user", "ann"), "")).await).await;
     for (user, status) in [(Some("bob"), 404), (None, 404), (Some("ann"), 202)] {
         let post = user.iter().fold(post_to(&uri), |post, user| post.header("x-user", *user));
@@ -72,10 +73,10 @@ async fn those_who_listen_over_it_are_bounded_together_sub_14_bound() {
 
 #[tokio::test]
 async fn whoever_is_sent_away_opens_nothing() {
-    let refuse = |_: &http::request::Parts| {
+    let refuse = |_: &Parts| {
         let mut response = http::Response::new(mcp_transport_http::Body::empty());
         *response.status_mut() = http::StatusCode::UNAUTHORIZED;
-        Err(Box::new(response))
+        Err::<Caller, _>(Rejection::response(response))
     };
     let service = build(McpService::builder(Tools::new()).http_sse().authenticate(refuse));
     assert_eq!(send(&service, with_body(get(), "")).await.status, 401);

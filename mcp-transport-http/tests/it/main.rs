@@ -1,5 +1,6 @@
 //! The transport as its clients see it: the service in memory, and the server over sockets.
 
+mod authenticate;
 mod changes;
 mod cluster;
 mod connections;

@@ -1,8 +1,9 @@
 //! What a request must be before a machine sees it.
 
+use http::request::Parts;
 use http::{Request, Response};
 use mcp_core::{Caller, Scopes};
-use mcp_transport_http::{Body, Builder, McpService, TokioRuntime};
+use mcp_transport_http::{Body, Builder, McpService, Rejection, TokioRuntime};
 use serde_json::json;
 
 use crate::support::*;
@@ -191,17 +192,17 @@ async fn a_preflight_allows_nothing_unless_cors_is_on_http_13() {
     assert_eq!(got.header("access-control-allow-origin"), Some("https://app.example.com"));
     assert_eq!(got.header("vary"), Some("Origin"));
     let exposed: Vec<&str> = got.header("access-control-expose-headers").unwrap().split(", ").collect();
-    assert_eq!(exposed, ["Mcp-Session-Id", "MCP-Protocol-Version", "WWW-Authenticate"]);
+    assert_eq!(exposed, ["Mcp-Session-Id", "MCP-Protocol-Version", "WWW-Authenticate", "Retry-After"]);
     let got = send(&on, with_header("origin", "http://evil.example")).await;
     assert_eq!((got.status, got.header("access-control-allow-origin")), (403, None));
 }
 
 fn guarded() -> McpService {
-    build(McpService::builder(Tools::new()).authenticate(|head| match head.headers.get("authorization") {
+    build(McpService::builder(Tools::new()).authenticate(|head: &Parts| match head.headers.get("authorization") {
         Some(token) => Ok(Caller::new(token.to_str().unwrap(), Scopes::default())),
         None => {
             let challenge = Response::builder().status(401).header("www-authenticate", "Bearer");
-            Err(Box::new(challenge.body(Body::from("no")).unwrap()))
+            Err(Rejection::response(challenge.body(Body::from("no")).unwrap()))
         }
     }))
 }

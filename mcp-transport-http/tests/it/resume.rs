@@ -78,9 +78,9 @@ async fn an_answer_waits_for_its_client_until_it_expires_http_29_case_76() {
 #[tokio::test]
 async fn another_sessions_events_and_another_principals_are_not_there_http_21_http_29() {
     use mcp_core::{Caller, Scopes};
-    let builder = McpService::builder(Tools::new()).authenticate(|parts| {
+    let builder = McpService::builder(Tools::new()).authenticate(|parts: &http::request::Parts| {
         let who = parts.headers.get("x-user").map_or("ann", |value| value.to_str().unwrap());
-        Ok(Caller::new(who, Scopes::default()))
+        Caller::new(who, Scopes::default())
     });
     let service = build(builder);
     let (mine, other) = (open(&service).await, open(&service).await);
