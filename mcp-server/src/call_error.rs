@@ -215,6 +215,38 @@ impl CallError {
         Self::fault(Fault::new(Code::URL_REQUIRED, text.to_string()).with_data(data))
     }
 
+    /// The error that it hides, if that is of this type: one that came by `?` or by [`CallError::hidden`]. For
+    /// [middleware](crate::middleware), which may put it into words.
+    #[must_use]
+    pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        match &self.0 {
+            Reason::Hidden(error) => error.downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether it hides an error of this type.
+    #[must_use]
+    pub fn is<E: std::error::Error + 'static>(&self) -> bool {
+        self.downcast_ref::<E>().is_some()
+    }
+
+    /// Whether the server failed, and not who asked: an error that is hidden, a panic, or another of the protocol's that says -32603.
+    #[must_use]
+    pub const fn is_failure(&self) -> bool {
+        match &self.0 {
+            Reason::Hidden(_) => true,
+            Reason::Fault(fault) => fault.code().get() == Code::INTERNAL.get(),
+            Reason::Shown(_) | Reason::NotFound | Reason::Ask(_) => false,
+        }
+    }
+
+    /// Whether it is no failure, but a question on its way to the client ([`Ctx::ask`](crate::Ctx::ask)): to be handed on as it is.
+    #[must_use]
+    pub const fn is_question(&self) -> bool {
+        matches!(self.0, Reason::Ask(_))
+    }
+
     /// What is sent, or how else the run ends. The text of what is not sent goes to the log.
     pub(crate) fn settle(self, tool: &str) -> Result<ToolAnswer, Outcome> {
         match self.0 {

@@ -20,14 +20,15 @@ use pin_project_lite::pin_project;
 use serde_json::{Map, Value};
 
 pub use self::forms::{CompleteFn, ExtensionFn, InitFn, PromptFn, ResourceFn, TemplateFn};
-use self::subject::Subject;
 pub(crate) use self::subject::{JSON, not_let_in};
+use self::subject::{OfAny, Subject};
 use crate::arguments::{self, Arguments, Given};
 use crate::call_error::CallError;
 use crate::cancel::AtEnd;
 use crate::check::{self, Judged, Rules};
 use crate::ctx::Ctx;
 use crate::extract::{Extract, Needs, States};
+use crate::middleware::{Around, CallResult, Left, Wraps};
 use crate::tool::Promise;
 
 /// The code of a tool: a closure or function that takes up to eight [extractors](Extract), then at most one value with all the
@@ -136,8 +137,10 @@ pub(crate) struct Entry {
     pub(crate) name: Box<str>,
     pub(crate) tags: Map<String, Value>,
     pub(crate) states: Arc<States>,
-    /// Whether the code may want to hear of the call's end.
+    /// Whether the code, or what runs around it, may want to hear of the call's end.
     pub(crate) cancelling: bool,
+    /// What runs around it.
+    pub(crate) wraps: Wraps,
     pub(crate) code: Code,
     pub(crate) work: Work,
 }
@@ -176,14 +179,48 @@ pub(crate) enum Work {
 impl Entry {
     /// Runs the code once, as far as it goes without waiting.
     pub(crate) fn call(self: &Arc<Self>, call: Call, link: Link) -> Running {
+        let wrapped = !self.wraps.is_empty();
         contain(|| {
-            let ctx = Ctx::new(call, link, self);
-            match self.judge(&ctx) {
-                Ok(given) => self.code.run(ctx, given, self),
-                Err(ended) => ended,
-            }
+            let ctx = Ctx::new(call, link, self, wrapped);
+            if wrapped { self.wrapped(ctx) } else { self.run(ctx) }
         })
         .unwrap_or_else(|panic| Running::Done(self.panicked(panic)))
+    }
+
+    fn run(self: &Arc<Self>, ctx: Ctx) -> Running {
+        match self.judge(&ctx) {
+            Ok(given) => self.code.run(ctx, given, self),
+            Err(ended) => ended,
+        }
+    }
+
+    /// The same with what runs around it.
+    fn wrapped(self: &Arc<Self>, ctx: Ctx) -> Running {
+        let memo = OfAny::memo(&ctx);
+        let future = Around { entry: Arc::clone(self), ctx, passed: 0 }.run();
+        let reply = Replied { reply: |result| result, ending: Ending { memo, left: None } };
+        Running::Later(Box::pin(Contained::<_, _, OfAny> {
+            future: Some(future),
+            reply,
+            entry: Arc::clone(self),
+            end: AtEnd(None),
+        }))
+    }
+
+    /// What comes of the code, for those around it: not put into words yet.
+    pub(crate) async fn raw(self: Arc<Self>, ctx: Ctx) -> CallResult {
+        let left = ctx.left();
+        let outcome = match contain(|| self.run(ctx)) {
+            Ok(Running::Done(outcome)) => outcome,
+            Ok(Running::Later(future)) => future.await,
+            Err(panic) => self.panicked(panic),
+        };
+        left.and_then(|left| left.take()).unwrap_or_else(|| match outcome {
+            Outcome::Complete(answer) => Ok(answer),
+            Outcome::Fail(fault) => Err(CallError::fault(fault)),
+            Outcome::Ask { questions, state } => Err(CallError::ask(questions, state)),
+            _ => Err(CallError::hidden("the call ended in a way that is not known here")),
+        })
     }
 
     /// What it is, in a word.
@@ -239,7 +276,7 @@ impl Entry {
 
     /// What was read, or the end of the call without it.
     fn or_end<S: Subject, T>(&self, ctx: &Ctx, read: Result<T, CallError>) -> Result<T, Running> {
-        read.map_err(|error| Running::Done(S::settle(self, &S::memo(ctx), Err(error))))
+        read.map_err(|error| Running::Done(Ending::<S>::of(ctx).settle(self, Err(error))))
     }
 
     /// To the log goes what the panic said; to the peer, that there was one (TOOL-10).
@@ -256,27 +293,27 @@ impl Entry {
         Outcome::Fail(Fault::internal(format!("Internal error: the {noun} panicked")))
     }
 
-    fn now<S: Subject>(&self, memo: &S::Memo, result: Result<S::Answer, CallError>) -> Running {
-        Running::Done(S::settle(self, memo, result))
+    fn now<S: Subject>(&self, ending: &Ending<S>, result: Result<S::Answer, CallError>) -> Running {
+        Running::Done(ending.settle(self, result))
     }
 
-    fn later<S, F, C>(self: &Arc<Self>, end: AtEnd, memo: S::Memo, future: F, reply: C) -> Running
+    fn later<S, F, C>(self: &Arc<Self>, end: AtEnd, ending: Ending<S>, future: F, reply: C) -> Running
     where
         S: Subject + 'static,
         F: Future + Send + 'static,
         C: Fn(F::Output) -> Result<S::Answer, CallError> + Send + 'static,
     {
         let entry = Arc::clone(self);
-        let reply = Replied { reply, memo };
+        let reply = Replied { reply, ending };
         Running::Later(Box::pin(Contained::<F, C, S> { future: Some(future), reply, entry, end }))
     }
 
     /// Runs plain code elsewhere. Once it has begun it cannot be dropped, only asked to stop ([`Ctx::is_cancelled`]).
     #[cfg(feature = "tokio")]
-    fn on_pool<S: Subject>(
+    fn on_pool<S: Subject + 'static>(
         self: &Arc<Self>,
         end: AtEnd,
-        memo: S::Memo,
+        ending: Ending<S>,
         run: impl FnOnce() -> Result<S::Answer, CallError> + Send + 'static,
     ) -> Running {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
@@ -289,16 +326,39 @@ impl Entry {
         };
         let entry = Arc::clone(self);
         let task = runtime.spawn_blocking(move || {
-            contain(|| S::settle(&entry, &memo, run())).unwrap_or_else(|panic| entry.panicked(panic))
+            contain(|| ending.settle(&entry, run())).unwrap_or_else(|panic| entry.panicked(panic))
         });
         Running::Later(Box::pin(OnPool { task, end }))
     }
 }
 
 /// How what a future gives becomes the end of its call.
-struct Replied<C, M> {
+struct Replied<C, S: Subject> {
     reply: C,
-    memo: M,
+    ending: Ending<S>,
+}
+
+/// Where what came of the code goes: into words, or to those around it, who may think of something else.
+struct Ending<S: Subject> {
+    memo: S::Memo,
+    left: Option<Arc<Left>>,
+}
+
+impl<S: Subject> Ending<S> {
+    fn of(ctx: &Ctx) -> Self {
+        Self { memo: S::memo(ctx), left: ctx.left() }
+    }
+
+    fn settle(&self, entry: &Entry, result: Result<S::Answer, CallError>) -> Outcome {
+        match &self.left {
+            None => S::settle(entry, &self.memo, result),
+            Some(left) => {
+                left.put(result.map(S::answer));
+                // Nobody looks at it.
+                Outcome::Fail(Fault::internal("Internal error: a result was left behind"))
+            }
+        }
+    }
 }
 
 fn complete(answer: ToolAnswer) -> Running {
@@ -328,7 +388,7 @@ pin_project! {
     struct Contained<F, C, S: Subject> {
         #[pin]
         future: Option<F>,
-        reply: Replied<C, S::Memo>,
+        reply: Replied<C, S>,
         entry: Arc<Entry>,
         end: AtEnd,
     }
@@ -355,7 +415,7 @@ where
         let mut this = self.project();
         let (entry, reply) = (&**this.entry, &*this.reply);
         let polled = contain(|| match this.future.as_mut().as_pin_mut() {
-            Some(future) => future.poll(cx).map(|result| S::settle(entry, &reply.memo, (reply.reply)(result))),
+            Some(future) => future.poll(cx).map(|result| reply.ending.settle(entry, (reply.reply)(result))),
             None => Poll::Pending,
         });
         let outcome = match polled {

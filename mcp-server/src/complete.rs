@@ -10,6 +10,7 @@ use crate::call_error::{CallError, IntoCallError};
 use crate::code::{Code, CompleteFn, Entry, Place, Work};
 use crate::ctx::Ctx;
 use crate::extract::{Needs, States};
+use crate::middleware::Wraps;
 
 /// What is being completed: what was typed, and what is known of the other arguments.
 ///
@@ -160,12 +161,14 @@ impl Completer {
         name: &str,
         tags: serde_json::Map<String, serde_json::Value>,
         states: &Arc<States>,
+        wraps: &Wraps,
     ) -> (Box<str>, Arc<Entry>) {
         let entry = Entry {
             name: name.into(),
             tags,
             states: Arc::clone(states),
-            cancelling: self.needs.cancelling,
+            cancelling: self.needs.cancelling || wraps.needs().cancelling,
+            wraps: wraps.clone(),
             code: self.code,
             work: Work::Completion,
         };

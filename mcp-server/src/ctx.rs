@@ -15,6 +15,7 @@ use crate::call_error::CallError;
 use crate::cancel::{Cancelled, Signal};
 use crate::code::Entry;
 use crate::extract::{Log, Progress};
+use crate::middleware::Left;
 use crate::serve::App;
 use crate::ui;
 
@@ -67,12 +68,19 @@ pub struct Ctx {
     entry: Arc<Entry>,
     /// There if the tool's code may want to hear of its end.
     signal: Option<Arc<Signal>>,
+    /// There if something runs around the code.
+    left: Option<Arc<Left>>,
 }
 
 impl Ctx {
-    pub(crate) fn new(call: Call, link: Link, entry: &Arc<Entry>) -> Self {
+    pub(crate) fn new(call: Call, link: Link, entry: &Arc<Entry>, wrapped: bool) -> Self {
         let signal = (entry.cancelling || call.resume.is_some()).then(Arc::default);
-        Self { call, link, entry: Arc::clone(entry), signal }
+        Self { call, link, entry: Arc::clone(entry), signal, left: wrapped.then(Arc::default) }
+    }
+
+    /// Where what comes of the code is left, if not to be sent as it is.
+    pub(crate) fn left(&self) -> Option<Arc<Left>> {
+        self.left.clone()
     }
 
     pub(crate) const fn signal(&self) -> Option<&Arc<Signal>> {

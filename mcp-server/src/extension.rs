@@ -153,7 +153,8 @@ impl Extension {
                 name: name.clone(),
                 tags: Map::new(),
                 states: Arc::clone(states),
-                cancelling: needs.cancelling,
+                cancelling: needs.cancelling || states.wraps.needs().cancelling,
+                wraps: states.wraps.clone(),
                 code,
                 work: Work::Method,
             };

@@ -15,6 +15,7 @@ use crate::assigns::{Assignable, Kept};
 use crate::call_error::CallError;
 use crate::cancel::Cancelled;
 use crate::ctx::Ctx;
+use crate::middleware::Wraps;
 use crate::redact::Redact;
 use crate::serve::WeakApp;
 
@@ -144,6 +145,8 @@ pub(crate) struct States {
     pub(crate) init: Option<Kept>,
     /// How many bytes of it may be kept.
     pub(crate) assigns: usize,
+    /// What runs around every call.
+    pub(crate) wraps: Wraps,
     /// The server itself, once it is built. Weak: it owns this.
     pub(crate) app: OnceLock<WeakApp>,
 }

@@ -62,7 +62,10 @@ impl Facts {
 
     pub(crate) fn wants_logging(&self) -> bool {
         let completing = self.completers.iter().any(|completer| completer.needs.logging);
-        self.logs || completing || self.run.as_ref().is_some_and(|run| run.needs.logging)
+        self.logs
+            || completing
+            || self.guards.wraps.needs().logging
+            || self.run.as_ref().is_some_and(|run| run.needs.logging)
     }
 
     /// One more completer. What was asked for goes before what is implied.
@@ -129,7 +132,9 @@ impl Workshop<'_> {
             self.add(&key, "BASE-21", format!("its `_meta` must be a JSON object, not {}", check::kind(&meta)));
         }
         let completers = std::mem::take(&mut facts.completers);
+        let around = facts.guards.wraps.needs();
         let needs = facts.run.iter().map(|run| &run.needs).chain(completers.iter().map(|completer| &completer.needs));
+        let needs = needs.chain([&around]);
         let lacking: Vec<String> =
             needs.flat_map(|needs| &needs.states).filter_map(|wanted| self.states.lacks(wanted)).collect();
         for lacks in lacking {
@@ -141,13 +146,15 @@ impl Workshop<'_> {
             return None;
         };
         self.check_needed(&key, run.needed.as_ref(), terms);
-        let named = |completer: Completer| completer.into_entry(&key, facts.tags.clone(), self.states);
+        let wraps = self.states.wraps.around(&facts.guards.wraps);
+        let named = |completer: Completer| completer.into_entry(&key, facts.tags.clone(), self.states, &wraps);
         let completions = completers.into_iter().map(named).collect();
         let entry = Entry {
             name: key,
             tags: std::mem::take(&mut facts.tags),
             states: Arc::clone(self.states),
-            cancelling: run.needs.cancelling,
+            cancelling: run.needs.cancelling || wraps.needs().cancelling,
+            wraps,
             code: run.code,
             work,
         };

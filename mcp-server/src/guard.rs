@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::middleware::Wraps;
 use crate::module::Home;
 
 /// For how long an answer may be kept, and by whom (CACHE-1). What is left unsaid is as the server says it.
@@ -65,7 +66,8 @@ pub(crate) struct Guards {
     /// All of them are required.
     pub(crate) scopes: Vec<Box<str>>,
     pub(crate) cache: CacheHint,
-    // PLACE OF THE MIDDLEWARE: `wraps: Wraps`, outermost first.
+    /// What runs around it, the outermost first.
+    pub(crate) wraps: Wraps,
     // PLACE OF THE VISIBILITY: `visible: Vec<VisibleRule>`, all of which must hold.
     #[allow(dead_code, reason = "what it is for comes with the modules")]
     /// The module that it belongs to; `None`: the server itself.
@@ -91,7 +93,12 @@ macro_rules! guards {
             self
         }
 
-        // PLACE OF `wrap`.
+        /// Runs code around each of its calls, within what the [server](crate::Server::wrap) runs around all: see
+        /// [`IntoMiddleware`](crate::middleware::IntoMiddleware). Of several, the first is the outermost.
+        pub fn wrap<M>(mut self, middleware: impl $crate::middleware::IntoMiddleware<M>) -> Self {
+            middleware.add_to(&mut self.$($guards).+.wraps);
+            self
+        }
         // PLACE OF `visible`.
     };
 }

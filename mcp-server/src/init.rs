@@ -11,6 +11,7 @@ use crate::assigns::Kept;
 use crate::code::Plain;
 use crate::code::{Code, Entry, InitFn, Place, Work};
 use crate::extract::{Needs, States};
+use crate::middleware::Wraps;
 use crate::server::Server;
 
 /// Code that says who is let in.
@@ -103,6 +104,7 @@ impl Init {
             tags: Map::new(),
             states: Arc::clone(states),
             cancelling: self.needs.cancelling,
+            wraps: Wraps::new(),
             code: self.code,
             work: Work::Init,
         })

@@ -143,6 +143,7 @@ mod into_icon;
 mod into_tool;
 mod json;
 mod messages;
+pub mod middleware;
 mod module;
 mod param;
 mod private;

@@ -20,6 +20,7 @@ use crate::http::Http;
 use crate::init::{self, Init};
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::{Entries, IntoTool, IntoTools};
+use crate::middleware::IntoMiddleware;
 use crate::redact::Redact;
 use crate::seal::Keys;
 use crate::serve::{App, Edit, Offers, Own};
@@ -325,6 +326,35 @@ impl Server {
         self.logging |= facts.wants_logging();
     }
 
+    /// Runs code around every call of a tool, resource, prompt, completion or method of an extension: see
+    /// [`IntoMiddleware`]. Of several, the first is the outermost; what an entry [has itself](crate::Tool::wrap)
+    /// is within all of them.
+    ///
+    /// What is looked up comes before: a name that is not there, or hidden from who asks, or for which scopes are missing, reaches none.
+    /// An [init](Server::init) is not wrapped.
+    ///
+    /// ```
+    /// use mcp_server::middleware::{CallResult, Next};
+    /// use mcp_server::{Caller, Server};
+    ///
+    /// tokio::task_local! {
+    ///     static USER: String;
+    /// }
+    ///
+    /// /// Whatever runs below finds the user there.
+    /// async fn with_user(caller: Caller, next: Next) -> CallResult {
+    ///     let user = caller.principal.map_or_else(String::new, |principal| principal.as_str().to_owned());
+    ///     USER.scope(user, next.run()).await
+    /// }
+    ///
+    /// Server::new("my-app", "1.0.0").wrap(with_user).build()?;
+    /// # Ok::<(), mcp_server::BuildError>(())
+    /// ```
+    pub fn wrap<M>(mut self, middleware: impl IntoMiddleware<M>) -> Self {
+        middleware.add_to(&mut self.states.wraps);
+        self
+    }
+
     /// Shares a value with its tools, which take it as [`State<T>`](crate::State). One of a type.
     pub fn state<T: Send + Sync + 'static>(self, state: T) -> Self {
         self.shared_state(Arc::new(state))
@@ -360,12 +390,15 @@ impl Server {
             }
         });
         let mut states = self.states;
+        let around = states.wraps.needs();
+        defects.extend(around.states.iter().filter_map(|wanted| states.lacks(wanted)).map(lacks_around));
+        let logging = self.logging || around.logging;
         states.asking = ask::Settings::new(&policy, self.used);
         (states.init, states.assigns) = (init.as_ref().map(|init| init.keeps), policy.limits.assigns);
         let mut endpoint = Endpoint::builder(self.who)
             .policy(policy)
             .tools(true)
-            .logging(self.logging)
+            .logging(logging)
             .sessions(self.sessions)
             .init(init.is_some());
         endpoint = seal.into_iter().fold(endpoint, mcp_core::EndpointBuilder::seal);
@@ -376,7 +409,7 @@ impl Server {
             endpoint = endpoint.revisions(revisions);
         }
         let mut offers = self.offers.and(self.entries.wants());
-        offers.logging |= self.logging;
+        offers.logging |= logging;
         if self.entries.has_pages() || self.pages_apart {
             endpoint = endpoint.extension(ExtensionDecl::new(ui::EXTENSION).with_legacy());
         }
@@ -424,6 +457,14 @@ impl Server {
 /// Spans of the protocol are of whole milliseconds; one that is longer than can be said is as good as for ever.
 fn in_millis(span: Duration) -> Span {
     Span::millis(span.as_millis().try_into().unwrap_or(u64::MAX))
+}
+
+fn lacks_around(lacks: String) -> Defect {
+    Defect {
+        entry: "server".into(),
+        rule: "TOOL-6",
+        message: format!("what is wrapped around its calls: {lacks}").into(),
+    }
 }
 
 fn given_twice(name: &str) -> Defect {

@@ -383,7 +383,7 @@ impl Tool {
     }
 
     pub(crate) fn wants_logging(&self) -> bool {
-        self.logs || self.run.as_ref().is_some_and(|run| run.needs.logging)
+        self.logs || self.guards.wraps.needs().logging || self.run.as_ref().is_some_and(|run| run.needs.logging)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -448,7 +448,8 @@ impl Tool {
             // So that the rest of it is looked at as well.
             Run::new(|| (), Place::Here)
         });
-        for lacking in run.needs.states.iter().filter_map(|wanted| states.lacks(wanted)) {
+        let around = self.guards.wraps.needs();
+        for lacking in run.needs.states.iter().chain(&around.states).filter_map(|wanted| states.lacks(wanted)) {
             report.add("TOOL-6", lacking);
         }
         let input = self.input(run.input, coerce, &mut report).unwrap_or_else(Input::nothing);
@@ -457,15 +458,18 @@ impl Tool {
             None => (run.output)().map(|schema| Output::derived(&schema, self.any_output, &mut report)),
         };
         let tags = std::mem::take(&mut self.tags);
+        let own_wraps = std::mem::take(&mut self.guards.wraps);
         let unchecked = self.unchecked_output;
         let shown = self.shown(handle, &input.text, output.as_ref().map(|output| &*output.text));
         let promise = output.and_then(|output| output.promise);
         let promise = promise.map(|promise| if unchecked { Promise::Structured } else { promise });
+        let wraps = states.wraps.around(&own_wraps);
         let entry = Entry {
             name,
             tags,
             states: Arc::clone(states),
-            cancelling: run.needs.cancelling,
+            cancelling: run.needs.cancelling || wraps.needs().cancelling,
+            wraps,
             code: run.code,
             work: Work::Tool { rules: input.rules, promise },
         };

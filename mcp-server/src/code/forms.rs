@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::subject::{OfCompletion, OfExtension, OfInit, OfPrompt, OfResource, OfTool, Subject as _};
-use super::{Bare, Code, Full, Later, Place, Plain, ToolFn};
+use super::subject::{OfCompletion, OfExtension, OfInit, OfPrompt, OfResource, OfTool};
+use super::{Bare, Code, Ending, Full, Later, Place, Plain, ToolFn};
 use crate::answer::IntoAnswer;
 use crate::arguments::Arguments;
 use crate::assigns::{IntoAssigns, Kept};
@@ -172,19 +172,19 @@ macro_rules! form {
                 match place {
                     Place::Here => Code::new(move |ctx, given, entry| {
                         let end = AtEnd(ctx.signal().cloned());
-                        let memo = $subject::memo(&ctx);
+                        let ending = Ending::<$subject>::of(&ctx);
                         form!(@read $kind $subject ctx, given, entry, [$($extractor)*], [$($last)?]);
-                        entry.now::<$subject>(&memo, self($($extractor,)* $($last)?).$settle())
+                        entry.now::<$subject>(&ending, self($($extractor,)* $($last)?).$settle())
                     }),
                     #[cfg(feature = "tokio")]
                     Place::Pool => {
                         let code = Arc::new(self);
                         Code::new(move |ctx, given, entry| {
                             let end = AtEnd(ctx.signal().cloned());
-                            let memo = $subject::memo(&ctx);
+                            let ending = Ending::<$subject>::of(&ctx);
                             form!(@read $kind $subject ctx, given, entry, [$($extractor)*], [$($last)?]);
                             let code = Arc::clone(&code);
-                            entry.on_pool::<$subject>(end, memo, move || code($($extractor,)* $($last)?).$settle())
+                            entry.on_pool::<$subject>(end, ending, move || code($($extractor,)* $($last)?).$settle())
                         })
                     }
                 }
@@ -208,9 +208,9 @@ macro_rules! form {
             fn into_code(self, _: Place) -> Code {
                 Code::new(move |ctx, given, entry| {
                     let end = AtEnd(ctx.signal().cloned());
-                    let memo = $subject::memo(&ctx);
+                    let ending = Ending::<$subject>::of(&ctx);
                     form!(@read $kind $subject ctx, given, entry, [$($extractor)*], [$($last)?]);
-                    entry.later::<$subject, _, _>(end, memo, self($($extractor,)* $($last)?), $reply::$settle)
+                    entry.later::<$subject, _, _>(end, ending, self($($extractor,)* $($last)?), $reply::$settle)
                 })
             }
         }

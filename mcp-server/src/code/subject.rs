@@ -22,6 +22,9 @@ pub(crate) trait Subject {
     fn memo(ctx: &Ctx) -> Self::Memo;
 
     fn settle(entry: &Entry, memo: &Self::Memo, result: Result<Self::Answer, CallError>) -> Outcome;
+
+    /// Its answer as one of any kind.
+    fn answer(answer: Self::Answer) -> Answer;
 }
 
 /// A tool.
@@ -62,6 +65,10 @@ impl Subject for OfTool {
             },
             Err(outcome) => outcome,
         }
+    }
+
+    fn answer(answer: Self::Answer) -> Answer {
+        Answer::Tool(answer)
     }
 }
 
@@ -111,6 +118,10 @@ impl Subject for OfResource {
         }
         Outcome::Complete(Answer::Resource(answer))
     }
+
+    fn answer(answer: Self::Answer) -> Answer {
+        Answer::Resource(answer)
+    }
 }
 
 /// The media type of JSON.
@@ -134,6 +145,10 @@ impl Subject for OfPrompt {
             Err(error) => error.fail(&entry.name, entry.noun(), missing),
         }
     }
+
+    fn answer(answer: Self::Answer) -> Answer {
+        Answer::Prompt(answer)
+    }
 }
 
 impl Subject for OfExtension {
@@ -154,6 +169,10 @@ impl Subject for OfExtension {
                 outcome => outcome,
             },
         }
+    }
+
+    fn answer(answer: Self::Answer) -> Answer {
+        Answer::Extension(answer)
     }
 }
 
@@ -177,6 +196,10 @@ impl Subject for OfInit {
             Ok(assigns) => Outcome::Complete(Answer::Init(assigns)),
             Err(error) => Outcome::Fail(error.refuse()),
         }
+    }
+
+    fn answer(answer: Self::Answer) -> Answer {
+        Answer::Init(answer)
     }
 }
 
@@ -207,5 +230,54 @@ impl Subject for OfCompletion {
                 outcome => outcome,
             },
         }
+    }
+
+    fn answer(answer: Self::Answer) -> Answer {
+        Answer::Complete(answer)
+    }
+}
+
+/// Whatever it is, once all that runs around it has had its say.
+#[derive(Debug)]
+pub(crate) struct OfAny;
+
+/// What the kinds have to know of a call at its end.
+pub(crate) struct Memos {
+    uri: Box<str>,
+    argument: Option<Box<str>>,
+}
+
+impl Subject for OfAny {
+    type Answer = Answer;
+    type Memo = Memos;
+
+    fn memo(ctx: &Ctx) -> Memos {
+        Memos { uri: OfResource::memo(ctx), argument: OfCompletion::memo(ctx) }
+    }
+
+    fn settle(entry: &Entry, memo: &Memos, result: Result<Answer, CallError>) -> Outcome {
+        match (&entry.work, result) {
+            (Work::Tool { .. }, Ok(Answer::Tool(answer))) => OfTool::settle(entry, &(), Ok(answer)),
+            (Work::Tool { .. }, Err(error)) => OfTool::settle(entry, &(), Err(error)),
+            (Work::Resource { .. }, Ok(Answer::Resource(answer))) => OfResource::settle(entry, &memo.uri, Ok(answer)),
+            (Work::Resource { .. }, Err(error)) => OfResource::settle(entry, &memo.uri, Err(error)),
+            (Work::Prompt { .. }, Ok(Answer::Prompt(answer))) => OfPrompt::settle(entry, &(), Ok(answer)),
+            (Work::Prompt { .. }, Err(error)) => OfPrompt::settle(entry, &(), Err(error)),
+            (Work::Completion, Ok(Answer::Complete(answer))) => OfCompletion::settle(entry, &memo.argument, Ok(answer)),
+            (Work::Completion, Err(error)) => OfCompletion::settle(entry, &memo.argument, Err(error)),
+            (Work::Method, Ok(Answer::Extension(answer))) => OfExtension::settle(entry, &(), Ok(answer)),
+            (Work::Method, Err(error)) => OfExtension::settle(entry, &(), Err(error)),
+            (Work::Init, Ok(Answer::Init(answer))) => OfInit::settle(entry, &(), Ok(answer)),
+            (Work::Init, Err(error)) => OfInit::settle(entry, &(), Err(error)),
+            (_, Ok(_)) => {
+                let noun = entry.noun();
+                tracing::error!(entry = &*entry.name, "a middleware gave an answer that is none of a {noun}");
+                Outcome::Fail(Fault::internal(format!("Internal error: the {noun} failed")))
+            }
+        }
+    }
+
+    fn answer(answer: Answer) -> Answer {
+        answer
     }
 }

@@ -1,0 +1,116 @@
+//! Middleware whose types are erased, and the chain of it around one call.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{CallResult, Middleware, Next};
+use crate::code::Entry;
+use crate::ctx::Ctx;
+use crate::extract::Needs;
+
+pub(super) type Running = Pin<Box<dyn Future<Output = CallResult> + Send>>;
+
+/// A middleware of whatever type.
+pub(super) trait Erased: Send + Sync {
+    fn call(self: Arc<Self>, ctx: Ctx, next: Next) -> Running;
+
+    fn needs(&self, needs: &mut Needs);
+}
+
+impl<T: Middleware> Erased for T {
+    fn call(self: Arc<Self>, ctx: Ctx, next: Next) -> Running {
+        Box::pin(async move { Middleware::call(&*self, ctx, next).await })
+    }
+
+    fn needs(&self, needs: &mut Needs) {
+        Middleware::needs(self, needs);
+    }
+}
+
+/// Several, the outermost first. None at all takes no memory.
+#[derive(Clone, Default)]
+pub(crate) struct Wraps(Vec<Arc<dyn Erased>>);
+
+impl Wraps {
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// One more, within the others.
+    pub(super) fn push(&mut self, middleware: Arc<dyn Erased>) {
+        self.0.push(middleware);
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// These, and within them the others.
+    pub(crate) fn around(&self, inner: &Self) -> Self {
+        Self(self.0.iter().chain(&inner.0).cloned().collect())
+    }
+
+    /// What they cannot do without.
+    pub(crate) fn needs(&self) -> Needs {
+        let mut needs = Needs::default();
+        self.0.iter().for_each(|middleware| middleware.needs(&mut needs));
+        needs
+    }
+}
+
+impl fmt::Debug for Wraps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Wraps").field(&self.0.len()).finish()
+    }
+}
+
+/// Where the code of a call that is wrapped leaves what came of it, for those around it.
+#[derive(Default)]
+pub(crate) struct Left(Mutex<Option<CallResult>>);
+
+impl Left {
+    pub(crate) fn put(&self, result: CallResult) {
+        // One that is there already would be dropped without the lock.
+        let before = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(result);
+        drop(before);
+    }
+
+    pub(crate) fn take(&self) -> Option<CallResult> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Left(..)")
+    }
+}
+
+/// The rest of one call.
+pub(crate) struct Around {
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) ctx: Ctx,
+    /// How many of the entry's middleware are outside of it.
+    pub(crate) passed: usize,
+}
+
+impl Around {
+    pub(crate) fn run(self) -> Running {
+        let Self { entry, ctx, passed } = self;
+        match entry.wraps.0.get(passed) {
+            Some(middleware) => {
+                let next = Next(Self { entry: Arc::clone(&entry), ctx: ctx.clone(), passed: passed + 1 });
+                Arc::clone(middleware).call(ctx, next)
+            }
+            None => Box::pin(async move { entry.raw(ctx).await }),
+        }
+    }
+}
+
+impl fmt::Debug for Around {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Around").field("entry", &self.entry.name).field("passed", &self.passed).finish()
+    }
+}
