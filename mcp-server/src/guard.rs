@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::module::Home;
+use crate::visible::VisibleRule;
 
 /// For how long an answer may be kept, and by whom (CACHE-1). What is left unsaid is as the server says it.
 ///
@@ -66,7 +67,8 @@ pub(crate) struct Guards {
     pub(crate) scopes: Vec<Box<str>>,
     pub(crate) cache: CacheHint,
     // PLACE OF THE MIDDLEWARE: `wraps: Wraps`, outermost first.
-    // PLACE OF THE VISIBILITY: `visible: Vec<VisibleRule>`, all of which must hold.
+    /// All of them must show it.
+    pub(crate) visible: Vec<VisibleRule>,
     #[allow(dead_code, reason = "what it is for comes with the modules")]
     /// The module that it belongs to; `None`: the server itself.
     pub(crate) home: Option<Arc<Home>>,
@@ -92,7 +94,15 @@ macro_rules! guards {
         }
 
         // PLACE OF `wrap`.
-        // PLACE OF `visible`.
+        /// Hides it from whom the rule does not show it to: see [`Server::visible`](crate::Server::visible), which is for all entries. Of
+        /// several rules all must agree.
+        pub fn visible(
+            mut self,
+            rule: impl Fn(&$crate::Shown<'_>, &$crate::Viewer) -> bool + Send + Sync + 'static,
+        ) -> Self {
+            self.$($guards).+.visible.push($crate::visible::VisibleRule::new(rule));
+            self
+        }
     };
 }
 
