@@ -366,13 +366,13 @@ fn complete(answer: ToolAnswer) -> Running {
 }
 
 /// What a panic said, if it said a text.
-fn said(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     check::clean(text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)"))
 }
 
 /// What was thrown may panic as it is dropped; what that throws is not looked at any more.
-fn discard(panic: Box<dyn Any + Send>) {
+pub(crate) fn discard(panic: Box<dyn Any + Send>) {
     if let Err(again) = contain(move || drop(panic)) {
         std::mem::forget(again);
     }

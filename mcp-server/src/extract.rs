@@ -174,6 +174,10 @@ impl States {
         }
     }
 
+    pub(crate) fn borrow<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.values.get(&TypeId::of::<T>())?.downcast_ref()
+    }
+
     pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         Arc::clone(self.values.get(&TypeId::of::<T>())?).downcast().ok()
     }

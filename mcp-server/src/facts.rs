@@ -14,6 +14,7 @@ use crate::complete::Completer;
 use crate::extract::{Needs, States};
 use crate::guard::Guards;
 use crate::texts::Needed;
+use crate::visible::Facing;
 
 /// What is said of an entry, and where it was made.
 pub(crate) struct Facts {
@@ -100,6 +101,8 @@ pub(crate) struct Parts {
     pub(crate) entry: Arc<Entry>,
     /// What completes its arguments or variables, by name.
     pub(crate) completions: Arc<[(Box<str>, Arc<Entry>)]>,
+    /// What is known of it to who decides who sees it.
+    pub(crate) facing: Arc<Facing>,
     pub(crate) place: &'static Location<'static>,
 }
 
@@ -131,6 +134,7 @@ impl Workshop<'_> {
         if let Some(meta) = facts.meta.take_if(|meta| !meta.is_object()) {
             self.add(&key, "BASE-21", format!("its `_meta` must be a JSON object, not {}", check::kind(&meta)));
         }
+        let facing = Facing::new(&facts.guards, &facts.tags, false);
         let completers = std::mem::take(&mut facts.completers);
         let around = facts.guards.wraps.needs();
         let needs = facts.run.iter().map(|run| &run.needs).chain(completers.iter().map(|completer| &completer.needs));
@@ -158,7 +162,7 @@ impl Workshop<'_> {
             code: run.code,
             work,
         };
-        Some(Parts { entry: Arc::new(entry), completions, place: facts.place })
+        Some(Parts { entry: Arc::new(entry), completions, facing, place: facts.place })
     }
 
     fn check_completers(&mut self, key: &str, completers: &[Completer], terms: &Terms<'_>) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::middleware::Wraps;
 use crate::module::Home;
+use crate::visible::VisibleRule;
 
 /// For how long an answer may be kept, and by whom (CACHE-1). What is left unsaid is as the server says it.
 ///
@@ -68,7 +69,8 @@ pub(crate) struct Guards {
     pub(crate) cache: CacheHint,
     /// What runs around it, the outermost first.
     pub(crate) wraps: Wraps,
-    // PLACE OF THE VISIBILITY: `visible: Vec<VisibleRule>`, all of which must hold.
+    /// All of them must show it.
+    pub(crate) visible: Vec<VisibleRule>,
     #[allow(dead_code, reason = "what it is for comes with the modules")]
     /// The module that it belongs to; `None`: the server itself.
     pub(crate) home: Option<Arc<Home>>,
@@ -99,7 +101,15 @@ macro_rules! guards {
             middleware.add_to(&mut self.$($guards).+.wraps);
             self
         }
-        // PLACE OF `visible`.
+        /// Hides it from whom the rule does not show it to: see [`Server::visible`](crate::Server::visible), which is for all entries. Of
+        /// several rules all must agree.
+        pub fn visible(
+            mut self,
+            rule: impl Fn(&$crate::Shown<'_>, &$crate::Viewer) -> bool + Send + Sync + 'static,
+        ) -> Self {
+            self.$($guards).+.visible.push($crate::visible::VisibleRule::new(rule));
+            self
+        }
     };
 }
 

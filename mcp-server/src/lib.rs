@@ -161,6 +161,7 @@ mod texts;
 mod tool;
 mod ui;
 mod validate;
+mod visible;
 
 pub use answer::{IntoAnswer, Json, Structured};
 pub use arguments::{Args, Arguments};
@@ -215,6 +216,7 @@ pub use mcp_server_macros::tool;
 pub use mcp_server_macros::tools;
 pub use schemars;
 pub use serde_json::{Value, json};
+pub use visible::{EntryKind, Shown, Viewer};
 
 /// What the code that the macros write stands on, and no part of the API.
 #[doc(hidden)]

@@ -24,6 +24,7 @@ use crate::http::Http;
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::IntoTool;
 use crate::ui::IntoApp;
+use crate::visible::{self, VisibleRule};
 
 /// A server that was built: what adapters drive, and what serves over stdio and HTTP. Cheap to clone, and every clone is the
 /// same server.
@@ -73,6 +74,8 @@ pub(crate) struct Own {
     pub(crate) methods: Methods,
     /// What says who is let in.
     pub(crate) init: Option<Arc<Entry>>,
+    /// Who sees what, of all entries.
+    pub(crate) visible: Arc<[VisibleRule]>,
 }
 
 /// What a server offers besides tools. Settled when it is built (LIFE-12).
@@ -238,6 +241,7 @@ impl App {
     ///
     /// May be called from any thread; it waits for no client.
     pub fn resource_updated(&self, uri: &str) {
+        visible::assert_not_asked();
         self.watchers().iter().for_each(|watcher| watcher.updated(uri));
     }
 
@@ -264,6 +268,7 @@ impl App {
     ///
     /// If the closure changes what this server offers by other means than the [`Edit`] that it is given.
     pub fn edit(&self, change: impl FnOnce(&mut Edit)) -> Result<(), BuildError> {
+        visible::assert_not_asked();
         let turn = self.0.turns.take();
         let mut edit = Edit::of(&self.0.table.load());
         change(&mut edit);
@@ -342,8 +347,9 @@ impl Handler for App {
         &self.0.endpoint
     }
 
-    fn view(&self, _: &Caller) -> View {
-        self.0.table.load().view.clone()
+    fn view(&self, caller: &Caller) -> View {
+        let table = self.0.table.load();
+        visible::view(&table.view, &table.facings, &self.0.own.visible, caller, &self.0.states)
     }
 
     fn call(&self, call: Call, link: Link) -> Running {

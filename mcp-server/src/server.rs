@@ -25,6 +25,7 @@ use crate::redact::Redact;
 use crate::seal::Keys;
 use crate::serve::{App, Edit, Offers, Own};
 use crate::ui::{self, IntoApp};
+use crate::visible::VisibleRule;
 
 /// Collects what a server is and offers; then it is built, or served at once.
 ///
@@ -58,6 +59,7 @@ pub struct Server {
     experimental: Vec<(Box<str>, Value)>,
     /// One at most, or the server cannot be built.
     pub(crate) inits: Vec<Init>,
+    pub(crate) visible: Vec<VisibleRule>,
     /// In place of what the policy says.
     hibernate_after: Option<Option<Span>>,
     idle_timeout: Option<Span>,
@@ -87,6 +89,7 @@ impl Server {
             extensions: Vec::new(),
             experimental: Vec::new(),
             inits: Vec::new(),
+            visible: Vec::new(),
             hibernate_after: None,
             idle_timeout: None,
             states: States::default(),
@@ -433,7 +436,8 @@ impl Server {
         for extension in self.extensions {
             endpoint = endpoint.extension(extension.split(&states, &mut methods, &mut defects));
         }
-        let own = Own { methods, init: init.map(|init| init.into_entry(&states, &mut defects)) };
+        let init = init.map(|init| init.into_entry(&states, &mut defects));
+        let own = Own { methods, init, visible: self.visible.into() };
         let table = self.entries.build(&states, self.coerce, offers).map_err(|found| defects.extend(found));
         let endpoint = endpoint.build().map_err(|found| defects.extend(found));
         #[cfg(feature = "http")]

@@ -28,6 +28,7 @@ use crate::into_icon::IntoIcon;
 use crate::param::Param;
 use crate::schema;
 use crate::ui::{self, Page, Pageless};
+use crate::visible::Facing;
 
 /// A tool to be registered with [`Server::tool`](crate::Server::tool): a name, what clients see, and code.
 ///
@@ -457,6 +458,7 @@ impl Tool {
             Some(promised) => Output::promised(promised, self.any_output, &mut report),
             None => (run.output)().map(|schema| Output::derived(&schema, self.any_output, &mut report)),
         };
+        let facing = Facing::new(&self.guards, &self.tags, self.is_sensitive());
         let tags = std::mem::take(&mut self.tags);
         let own_wraps = std::mem::take(&mut self.guards.wraps);
         let unchecked = self.unchecked_output;
@@ -473,7 +475,7 @@ impl Tool {
             code: run.code,
             work: Work::Tool { rules: input.rules, promise },
         };
-        Some((shown, Parts { entry: Arc::new(entry), completions: Arc::default(), place }))
+        Some((shown, Parts { entry: Arc::new(entry), completions: Arc::default(), facing, place }))
     }
 
     fn input(&mut self, derived: fn() -> Value, coerce: bool, report: &mut Report<'_>) -> Option<Input> {

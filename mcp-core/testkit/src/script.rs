@@ -314,6 +314,12 @@ impl<M: Machine> Script<M> {
         self.expected.expect("the machine named a stream")
     }
 
+    /// The stream that answers the last message: the only one, if the machine named none.
+    #[must_use]
+    pub fn answering(&self) -> StreamId {
+        self.expected.unwrap_or(StreamId::ONLY)
+    }
+
     /// The stream that the machine named for the last message, if it did.
     pub(crate) const fn expected(&self) -> Option<StreamId> {
         self.expected

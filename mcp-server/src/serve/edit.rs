@@ -171,7 +171,7 @@ impl Edit {
                 }
                 view.tools().for_each(|tool| warn_of_name(tool.name()));
                 lost.iter().filter(|page| view.resource(page).is_none()).for_each(|page| warn_of_page(&view, page));
-                Ok(Table { view, slots })
+                Ok(Table { view, facings: slots.facings(), slots })
             }
             Err(found) => Err(workshop.defects.into_iter().chain(found).collect()),
         }

@@ -8,11 +8,13 @@ use mcp_core::{Completes, Kind};
 
 use crate::code::Entry;
 use crate::facts::Parts;
+use crate::visible::Facings;
 
 /// All entries at one moment.
 pub(crate) struct Table {
     pub(super) view: View,
     pub(super) slots: Slots,
+    pub(super) facings: Facings,
 }
 
 /// Where the code of entries is found, of all kinds.
@@ -52,6 +54,11 @@ impl Slots {
 
     pub(super) fn place_of(&self, handle: Handle) -> Option<&'static Location<'static>> {
         self.get(handle).map(|parts| parts.place)
+    }
+
+    /// What is known of each entry to who decides who sees it.
+    pub(super) fn facings(&self) -> Facings {
+        self.0.iter().map(|slot| slot.parts.as_ref().map(|parts| Arc::clone(&parts.facing))).collect()
     }
 
     pub(super) fn clear(&mut self, handle: Handle) {
