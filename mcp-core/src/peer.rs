@@ -296,6 +296,12 @@ impl Principal {
     }
 }
 
+impl From<String> for Principal {
+    fn from(id: String) -> Self {
+        Self(id.into())
+    }
+}
+
 impl From<&str> for Principal {
     fn from(id: &str) -> Self {
         Self(id.into())

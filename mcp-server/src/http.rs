@@ -11,16 +11,22 @@ use mcp_transport_http::{Builder, TokioRuntime};
 use tokio::net::ToSocketAddrs;
 
 use crate::error::{BuildError, Result};
+use crate::rate_limit::RateLimit;
 use crate::serve::App;
 use crate::server::Server;
 
+mod access;
 mod head;
 
 pub use head::Head;
 pub use http::HeaderMap;
+pub use http::request::Parts;
 #[cfg(feature = "redis")]
 pub use mcp_transport_http::store::Redis;
-pub use mcp_transport_http::{Body, Cluster, McpService, RequestHead, Responding, store};
+pub use mcp_transport_http::{
+    Authenticating, Authenticator, Body, Cluster, McpService, PeerAddr, Rejection, RequestHead, Responding, bearer,
+    store,
+};
 
 /// The path of the endpoint where none was given: the adapter's own default.
 const PATH: &str = "/mcp";
@@ -39,6 +45,9 @@ enum Setting {
     Cors,
     Resumable(bool),
     Cluster(Cluster),
+    Authenticate(access::Shared),
+    ResourceMetadata(Box<str>),
+    RateLimit(RateLimit),
     #[cfg(feature = "http-sse")]
     HttpSse {
         stream: Box<str>,
@@ -52,7 +61,17 @@ impl Setting {
             Self::Path(path) => ("HTTP-1", "http_path", path, Builder::check_path(path)),
             Self::Host(host) => ("HTTP-2", "allow_host", host, Builder::check_host(host)),
             Self::Origin(origin) => ("HTTP-2", "allow_origin", origin, Builder::check_origin(origin)),
-            Self::AnyHost | Self::AnyOrigin | Self::Cors | Self::Resumable(_) | Self::Cluster(_) => return None,
+            Self::ResourceMetadata(url) => ("AUTH-3", "resource_metadata", url, Builder::check_resource_metadata(url)),
+            Self::RateLimit(limit) => {
+                let message = format!("rate_limit({limit:?}): {}", limit.mistake()?);
+                return Some(Defect { entry: "http".into(), rule: "SEC-2", message: message.into() });
+            }
+            Self::AnyHost
+            | Self::AnyOrigin
+            | Self::Cors
+            | Self::Resumable(_)
+            | Self::Cluster(_)
+            | Self::Authenticate(_) => return None,
             #[cfg(feature = "http-sse")]
             Self::HttpSse { stream, messages } => {
                 let is_fine = Builder::check_http_sse_path(stream).is_ok();
@@ -72,7 +91,11 @@ fn defect(rule: &'static str, method: &str, given: &str, remedy: &str) -> Defect
 impl Http {
     /// What is wrong with the settings.
     pub(crate) fn defects(&self) -> Vec<Defect> {
-        let defects: Vec<Defect> = self.0.iter().filter_map(Setting::defect).collect();
+        let mut defects: Vec<Defect> = self.0.iter().filter_map(Setting::defect).collect();
+        if self.0.iter().filter(|setting| matches!(setting, Setting::Authenticate(_))).count() > 1 {
+            let message = "authenticate(..) was given more than once: give one that tries one way after the other";
+            defects.push(Defect { entry: "http".into(), rule: "AUTH-11", message: message.into() });
+        }
         #[cfg(feature = "http-sse")]
         let defects = if defects.is_empty() { self.clash().into_iter().collect() } else { defects };
         defects
@@ -99,7 +122,15 @@ impl Http {
     }
 
     fn apply(&self, builder: Builder) -> Builder {
+        let limits = self.0.iter().filter_map(|setting| match setting {
+            Setting::RateLimit(limit) => Some(limit.clone()),
+            _ => None,
+        });
+        let builder = access::limit(builder, limits.collect());
         self.0.iter().fold(builder, |builder, setting| match setting {
+            Setting::RateLimit(_) => builder,
+            Setting::Authenticate(authenticator) => authenticator.apply(builder),
+            Setting::ResourceMetadata(url) => builder.resource_metadata(url),
             Setting::Path(path) => builder.path(path),
             Setting::Host(host) => builder.allow_host(host),
             Setting::AnyHost => builder.allow_any_host(),
@@ -212,7 +243,7 @@ impl Server {
     }
 
     fn http(mut self, setting: Setting) -> Self {
-        self.http.0.push(setting);
+        self.transports.http.0.push(setting);
         self
     }
 }

@@ -148,6 +148,8 @@ mod module;
 mod param;
 mod private;
 mod prompt;
+#[cfg(feature = "http")]
+mod rate_limit;
 mod redact;
 mod resource;
 mod schema;
@@ -183,6 +185,8 @@ pub use messages::IntoMessages;
 pub use param::Param;
 pub use private::Verdict;
 pub use prompt::{Prompt, PromptArg};
+#[cfg(feature = "http")]
+pub use rate_limit::{RateKeyInput, RateLimit};
 pub use resource::{Resource, ResourceTemplate};
 pub use seal::Keys;
 pub use serve::{App, Edit};
@@ -199,7 +203,7 @@ pub use mcp_core::catalog::Defect;
 pub use mcp_core::policy::{Limits, Policy, Seal, Timing};
 pub use mcp_core::question;
 pub use mcp_core::trace::TraceContext;
-pub use mcp_core::{Ability, Caller, Code, Fault, Level, Peer, Revision, Span};
+pub use mcp_core::{Ability, Caller, Code, Fault, Level, Peer, Principal, Revision, Scopes, Span};
 #[doc = include_str!("docs/arguments.md")]
 pub use mcp_server_macros::Arguments;
 #[doc = include_str!("docs/app.md")]

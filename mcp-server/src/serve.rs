@@ -64,8 +64,18 @@ struct Inner {
     table: ArcSwap<Table>,
     turns: Turns,
     watchers: Mutex<Watchers>,
+    #[cfg_attr(not(any(feature = "http", feature = "stdio")), allow(dead_code, reason = "no transport looks"))]
+    transports: Transports,
+}
+
+/// What was said of the transports.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Transports {
     #[cfg(feature = "http")]
-    http: Http,
+    pub(crate) http: Http,
+    /// Who is at the other end of standard input and output.
+    #[cfg(feature = "stdio")]
+    pub(crate) caller: Caller,
 }
 
 /// What runs that is in no list. Settled when the server is built (EXT-2).
@@ -107,7 +117,7 @@ impl App {
         offers: Offers,
         own: Own,
         table: Table,
-        #[cfg(feature = "http")] http: Http,
+        transports: Transports,
     ) -> Self {
         let app = Self(Arc::new(Inner {
             endpoint,
@@ -118,8 +128,7 @@ impl App {
             table: ArcSwap::from_pointee(table),
             turns: Turns::default(),
             watchers: Mutex::new(Watchers::new()),
-            #[cfg(feature = "http")]
-            http,
+            transports,
         }));
         // A server is built once, and its states are its own.
         let _ = app.0.states.app.set(WeakApp(Arc::downgrade(&app.0)));
@@ -128,7 +137,12 @@ impl App {
 
     #[cfg(feature = "http")]
     pub(crate) fn http(&self) -> &Http {
-        &self.0.http
+        &self.0.transports.http
+    }
+
+    #[cfg(feature = "stdio")]
+    pub(crate) fn stdio_caller(&self) -> Caller {
+        self.0.transports.caller.clone()
     }
 
     /// Adds a tool. Clients that listen are told that the list has changed (TOOL-16).

@@ -15,15 +15,13 @@ use crate::error::BuildError;
 use crate::extension::{Extension, Methods};
 use crate::extract::States;
 use crate::facts::Facts;
-#[cfg(feature = "http")]
-use crate::http::Http;
 use crate::init::{self, Init};
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::{Entries, IntoTool, IntoTools};
 use crate::middleware::IntoMiddleware;
 use crate::redact::Redact;
 use crate::seal::Keys;
-use crate::serve::{App, Edit, Offers, Own};
+use crate::serve::{App, Edit, Offers, Own, Transports};
 use crate::ui::{self, IntoApp};
 use crate::visible::VisibleRule;
 
@@ -66,8 +64,7 @@ pub struct Server {
     states: States,
     /// Types of which more than one state was given.
     twice: Vec<&'static str>,
-    #[cfg(feature = "http")]
-    pub(crate) http: Http,
+    pub(crate) transports: Transports,
 }
 
 impl Server {
@@ -94,8 +91,7 @@ impl Server {
             idle_timeout: None,
             states: States::default(),
             twice: Vec::new(),
-            #[cfg(feature = "http")]
-            http: Http::default(),
+            transports: Transports::default(),
         }
     }
 
@@ -441,18 +437,11 @@ impl Server {
         let table = self.entries.build(&states, self.coerce, offers).map_err(|found| defects.extend(found));
         let endpoint = endpoint.build().map_err(|found| defects.extend(found));
         #[cfg(feature = "http")]
-        defects.extend(self.http.defects());
+        defects.extend(self.transports.http.defects());
         match (endpoint, table) {
-            (Ok(endpoint), Ok(table)) if defects.is_empty() => Ok(App::new(
-                endpoint,
-                states,
-                self.coerce,
-                offers,
-                own,
-                table,
-                #[cfg(feature = "http")]
-                self.http,
-            )),
+            (Ok(endpoint), Ok(table)) if defects.is_empty() => {
+                Ok(App::new(endpoint, states, self.coerce, offers, own, table, self.transports))
+            }
             _ => Err(BuildError::new(defects)),
         }
     }

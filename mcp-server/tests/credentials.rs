@@ -6,16 +6,14 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::Request;
-use mcp_server::http::McpService;
-use mcp_server::{App, Caller, Server, Tool};
-use mcp_transport_http::{Rejection, TokioRuntime};
+use mcp_server::http::{Parts, Rejection};
+use mcp_server::{Caller, Server, Tool};
 use mcp_transport_stdio::Connection;
 use serde_json::{Value, json};
 
-fn app() -> App {
+fn server() -> Server {
     let who = |caller: Caller| caller.principal.map_or("nobody".to_owned(), |principal| principal.as_str().to_owned());
-    let tool = Tool::new("who").description("A tool of a test.").run(who);
-    Server::new("test", "1").tool(tool).build().expect("it can be built")
+    Server::new("test", "1").tool(Tool::new("who").description("A tool of a test.").run(who))
 }
 
 fn call() -> Value {
@@ -28,9 +26,9 @@ fn call() -> Value {
 
 #[tokio::test]
 async fn an_app_whose_http_side_wants_tokens_wants_none_on_a_byte_stream_stdio_8() {
-    let app = app();
-    let refuse = |_: &axum::http::request::Parts| -> Result<Caller, _> { Err(Rejection::unauthorized()) };
-    let service = McpService::builder(app.clone()).authenticate(refuse).build(TokioRuntime).expect("it can be served");
+    let refuse = |_: &Parts| -> Result<Caller, _> { Err(Rejection::unauthorized()) };
+    let app = server().authenticate(refuse).build().expect("it can be built");
+    let service = app.http_service().expect("and served");
     let request = Request::post("/mcp").header("host", "localhost").header("content-type", "application/json");
     let response = service.handle(request.body(Body::from(call().to_string())).expect("a request")).await;
     assert_eq!(response.status(), 401);

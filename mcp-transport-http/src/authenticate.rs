@@ -36,7 +36,7 @@ use crate::runtime::{Runtime, Task};
 ///     let (tokens, token) = (tokens.clone(), token.to_owned());
 ///     Ok(Authenticating::later(async move {
 ///         let owner = tokens.owner(&token).await.ok_or_else(|| Rejection::invalid_token("it is unknown or has expired"))?;
-///         Ok(Caller::new(format!("sub:{owner}").as_str(), Scopes::parse("notes:read")))
+///         Ok(Caller::new(format!("sub:{owner}"), Scopes::parse("notes:read")))
 ///     }))
 /// })
 /// # }
