@@ -160,6 +160,7 @@ mod texts;
 mod tool;
 mod ui;
 mod validate;
+pub mod validators;
 
 pub use answer::{IntoAnswer, Json, Structured};
 pub use arguments::{Args, Arguments};
