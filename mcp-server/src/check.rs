@@ -34,11 +34,13 @@ use self::walk::{Asked, Walk};
 use crate::schema::{self, Check};
 use crate::validate::Validator;
 
+pub(crate) use self::node::same;
+pub(crate) use self::number::Num;
 pub(crate) use self::unique::twice;
 use self::unique::{Unread, read};
 #[cfg(feature = "validate")]
 pub(crate) use self::words::push_step;
-pub(crate) use self::words::{clean, kind, nearest, place, without_place};
+pub(crate) use self::words::{clean, expected, kind, nearest, place, quote, without_place};
 
 /// Violations listed in one answer: a model corrects a dozen, and 10,000 wrong items need not be named.
 const LISTED: usize = 32;

@@ -164,6 +164,7 @@ mod tool;
 mod ui;
 mod validate;
 mod visible;
+pub mod validators;
 
 pub use answer::{IntoAnswer, Json, Structured};
 pub use arguments::{Args, Arguments};

@@ -325,9 +325,12 @@ fn list(expr: &Expr) -> TokenStream {
     quote!(::std::vec![#(#values),*])
 }
 
-/// Called with the field's value by reference, so `fn(&str)` does for a `String`.
+/// Called with the field's value by reference, so `fn(&str)` does for a `String`. What is called to make one is called once.
 fn validate(argument: &Argument, path: &Expr) -> TokenStream {
     let inner = argument.inner();
+    if matches!(path, Expr::Call(_)) {
+        return quote_spanned!(path.span()=> .check_by::<#inner, _>(#path));
+    }
     let name = match path {
         Expr::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default(),
         _ => String::new(),

@@ -369,7 +369,7 @@ impl fmt::Debug for Kinds {
 }
 
 /// Equal as JSON Schema has it: numbers by what they say, members in any order.
-pub(super) fn same(left: &Value, right: &Value) -> bool {
+pub(crate) fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => Num::of(left).order(Num::of(right)).is_eq(),
         (Value::Array(left), Value::Array(right)) => {

@@ -6,14 +6,14 @@ use serde_json::Number;
 
 /// A number of JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Num {
+pub(crate) enum Num {
     Integer(i128),
     /// Finite.
     Float(f64),
 }
 
 impl Num {
-    pub(super) fn of(number: &Number) -> Self {
+    pub(crate) fn of(number: &Number) -> Self {
         number
             .as_i64()
             .map(i128::from)
@@ -29,7 +29,7 @@ impl Num {
     }
 
     /// Exact, also between an integer and a float that is next to it.
-    pub(super) fn order(self, other: Self) -> Ordering {
+    pub(crate) fn order(self, other: Self) -> Ordering {
         match (self, other) {
             (Self::Integer(left), Self::Integer(right)) => left.cmp(&right),
             (Self::Float(left), Self::Float(right)) => left.partial_cmp(&right).unwrap_or(Ordering::Equal),

@@ -76,7 +76,7 @@ pub(crate) fn without_place(error: &str) -> String {
 }
 
 /// `expected one of "a", "b", got "c"`.
-pub(super) fn expected(allowed: &[Value], value: &Value) -> String {
+pub(crate) fn expected(allowed: &[Value], value: &Value) -> String {
     let names: Vec<String> = allowed.iter().take(NAMES).map(ToString::to_string).collect();
     let one_of = if allowed.len() == 1 { "" } else { "one of " };
     let more = if allowed.len() > NAMES { ", .." } else { "" };
@@ -84,7 +84,7 @@ pub(super) fn expected(allowed: &[Value], value: &Value) -> String {
 }
 
 /// A value of the peer's, as an answer may quote it.
-pub(super) fn quote(value: &Value) -> String {
+pub(crate) fn quote(value: &Value) -> String {
     match value {
         Value::Array(_) | Value::Object(_) => kind(value).into(),
         scalar => reflect(&scalar.to_string()),

@@ -238,8 +238,23 @@ impl Property<'_> {
         name: &'static str,
         check: fn(&T) -> V,
     ) -> Self {
+        self.register(move |value: &T| check(value).told(name))
+    }
+
+    /// The same by one that is made, as of `validators::range(1..=10)`.
+    pub fn check_by<T: DeserializeOwned + 'static, V: Verdict + 'static>(
+        self,
+        check: impl Fn(&T) -> V + Send + Sync + 'static,
+    ) -> Self {
+        self.register(move |value: &T| check(value).told(""))
+    }
+
+    fn register<T: DeserializeOwned + 'static>(
+        self,
+        check: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
         let check = move |value: &Value| match T::deserialize(value) {
-            Ok(value) => check(&value).told(name),
+            Ok(value) => check(&value),
             // What is wrong with its type is told by its schema.
             Err(_) => Ok(()),
         };
