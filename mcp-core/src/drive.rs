@@ -9,6 +9,7 @@ use core::any::Any;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
 
 use crate::catalog::{Catalog, View};
 use crate::endpoint::Endpoint;
@@ -143,6 +144,58 @@ pub trait Uplink: Send + Sync + fmt::Debug {
 
     /// Whether [`Output::Abandon`](crate::Output::Abandon) was said of the call. For code that cannot be dropped.
     fn is_abandoned(&self, call: CallId) -> bool;
+
+    /// Ready once the call has [room](crate::Machine::has_room) to say more, or need not wait for it. [`Waiters`] is made to
+    /// keep those in who wait. Ready at once by default, which leaves it to the machine to merge and drop.
+    fn poll_room(&self, call: CallId, cx: &mut Context<'_>) -> Poll<()> {
+        let _ = (call, cx);
+        Poll::Ready(())
+    }
+}
+
+/// Who waits for room to speak, for an adapter to keep beside its machine, behind the same lock.
+///
+/// The adapter [takes out](Waiters::roomy) who has room after each input and each pull, and wakes them once the lock is free
+/// again: a waker may run anything. No wake-up is lost then, and nothing is kept of who waits no more.
+#[derive(Debug, Default)]
+pub struct Waiters(Vec<(CallId, Waker)>);
+
+impl Waiters {
+    /// The most that wait at once, of one machine: 256. More of them are not held back.
+    pub const MOST: usize = 256;
+
+    /// Nobody waits.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Ready if the call has room; if not, its task is among those that [`roomy`](Waiters::roomy) gives once it has.
+    pub fn poll_room(&mut self, call: CallId, has_room: bool, cx: &Context<'_>) -> Poll<()> {
+        if has_room {
+            return Poll::Ready(());
+        }
+        // A task that looks again and again is there once.
+        if !self.0.iter().any(|(waits, waker)| *waits == call && waker.will_wake(cx.waker())) {
+            if self.0.len() >= Self::MOST {
+                return Poll::Ready(());
+            }
+            self.0.push((call, cx.waker().clone()));
+        }
+        Poll::Pending
+    }
+
+    /// Takes out those whose calls have room now, to be woken once no lock is held.
+    #[must_use = "who is not woken waits for ever"]
+    pub fn roomy(&mut self, has_room: impl Fn(CallId) -> bool) -> Vec<Waker> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let (roomy, waits) = core::mem::take(&mut self.0).into_iter().partition(|(call, _)| has_room(*call));
+        self.0 = waits;
+        let roomy: Vec<(CallId, Waker)> = roomy;
+        roomy.into_iter().map(|(_, waker)| waker).collect()
+    }
 }
 
 /// A running call's own end of an [`Uplink`], and what its transport knows of the request.
@@ -204,6 +257,11 @@ impl Link {
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
         self.up.is_abandoned(self.call)
+    }
+
+    /// Ready once there is room to say more, or waiting for it would be for nothing.
+    pub fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.up.poll_room(self.call, cx)
     }
 }
 

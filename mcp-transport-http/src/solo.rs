@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use mcp_core::drive::{Link, Uplink};
+use mcp_core::drive::{Link, Uplink, Waiters};
 use mcp_core::{
     CallId, Catalog, Change, Close, Input, Machine, MachineId, Note, Outcome, Output, Pull, Reply, StreamId, Ticket,
     Time,
@@ -63,6 +63,8 @@ struct State<M> {
     /// Of the driver, while it waits.
     waker: Option<Waker>,
     abandoned: Vec<CallId>,
+    /// Calls that wait until the client has read more.
+    waiters: Waiters,
     closed: bool,
     /// The driver has gone: every call is abandoned.
     gone: bool,
@@ -79,7 +81,8 @@ impl<M: Machine + Send + 'static> Solo<M> {
         context: Arc<RequestHead>,
     ) -> Self {
         machine.handle(now, input);
-        let state = State { machine, waker: None, abandoned: Vec::new(), closed: false, gone: false };
+        let (abandoned, waiters) = (Vec::new(), Waiters::new());
+        let state = State { machine, waker: None, abandoned, waiters, closed: false, gone: false };
         Self {
             cell: Arc::new(Cell { shared: Arc::clone(shared), id, state: Mutex::new(state) }),
             stream: StreamId::ONLY,
@@ -159,8 +162,13 @@ impl<M: Machine + Send + 'static> Solo<M> {
     }
 
     fn done(&self, ticket: Ticket, outcome: Outcome) {
+        self.tell(Input::Done { ticket, outcome });
+    }
+
+    /// Hands an input to the machine; its outputs are taken in the next [`step`](Solo::step).
+    fn tell(&self, input: Input<'_>) {
         let now = self.cell.shared.now();
-        lock(&self.cell.state).machine.handle(now, Input::Done { ticket, outcome });
+        self.cell.with(|state| state.machine.handle(now, input));
     }
 
     /// Waits for the machine's deadline. Returns whether it has come.
@@ -183,18 +191,17 @@ impl<M: Machine + Send + 'static> Solo<M> {
             return false;
         }
         self.timer = None;
-        lock(&self.cell.state).machine.handle(shared.now(), Input::Tick);
+        self.tell(Input::Tick);
         true
     }
 
     fn pull(&self, buf: &mut Vec<u8>) -> Pull {
-        let mut state = lock(&self.cell.state);
         // `More` means that the limit was reached: it moves on with what is there already.
         let limit = buf.len() + CHUNK;
-        match state.machine.pull(self.stream, buf, limit) {
+        self.cell.with(|state| match state.machine.pull(self.stream, buf, limit) {
             Pull::Wait if state.closed => Pull::End,
             pulled => pulled,
-        }
+        })
     }
 
     fn end(&self) -> Phase {
@@ -275,27 +282,40 @@ impl<M: Machine + Send + 'static> Drop for Solo<M> {
             return;
         }
         self.end();
-        let mut state = lock(&self.cell.state);
-        state.gone = true;
-        state.machine.handle(self.cell.shared.now(), Input::Detach { stream: self.stream });
-        while let Some(output) = state.machine.poll_output() {
-            if let Output::Event(event) = output {
-                log(&event);
+        let now = self.cell.shared.now();
+        self.cell.with(|state| {
+            state.gone = true;
+            state.machine.handle(now, Input::Detach { stream: self.stream });
+            while let Some(output) = state.machine.poll_output() {
+                if let Output::Event(event) = output {
+                    log(&event);
+                }
             }
-        }
+        });
     }
 }
 
 impl<M: Machine + Send + 'static> Cell<M> {
     fn handle(&self, input: Input<'_>) {
-        let waker = {
-            let mut state = lock(&self.state);
+        let waker = self.with(|state| {
             state.machine.handle(self.shared.now(), input);
             state.waker.take()
-        };
+        });
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+
+    /// Changes something, and wakes the calls that there is room for then.
+    fn with<T>(&self, change: impl FnOnce(&mut State<M>) -> T) -> T {
+        let (changed, roomy) = {
+            let mut state = lock(&self.state);
+            let changed = change(&mut state);
+            let State { machine, waiters, gone, .. } = &mut *state;
+            (changed, waiters.roomy(|call| *gone || machine.has_room(call)))
+        };
+        roomy.into_iter().for_each(Waker::wake);
+        changed
     }
 }
 
@@ -307,6 +327,11 @@ impl<M: Machine + Send + 'static> Uplink for Cell<M> {
     fn is_abandoned(&self, call: CallId) -> bool {
         let state = lock(&self.state);
         state.gone || state.abandoned.contains(&call)
+    }
+
+    fn poll_room(&self, call: CallId, cx: &mut Context<'_>) -> Poll<()> {
+        let State { machine, waiters, gone, .. } = &mut *lock(&self.state);
+        waiters.poll_room(call, *gone || machine.has_room(call), cx)
     }
 }
 
