@@ -310,6 +310,48 @@ mod tests {
         assert_eq!((link.shared_context::<u8>().as_deref(), link.shared_context::<i8>()), (Some(&7), None));
     }
 
+    struct Never;
+
+    impl alloc::task::Wake for Never {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    fn task() -> Waker {
+        Waker::from(Arc::new(Never))
+    }
+
+    #[test]
+    fn who_waits_is_there_once_and_goes_once_there_is_room() {
+        let (mut waiters, one, other) = (Waiters::new(), task(), task());
+        let mut wait = |call, waker| waiters.poll_room(CallId(call), false, &Context::from_waker(waker));
+        for _ in 0..1000 {
+            assert!(wait(1, &one).is_pending() && wait(1, &other).is_pending() && wait(2, &one).is_pending());
+        }
+        assert!(waiters.poll_room(CallId(1), true, &Context::from_waker(&one)).is_ready());
+        assert_eq!(waiters.0.len(), 3);
+        assert!(waiters.roomy(|_| false).is_empty());
+        let roomy = waiters.roomy(|call| call == CallId(1));
+        assert!(roomy[0].will_wake(&one) && roomy[1].will_wake(&other) && roomy.len() == 2);
+        assert_eq!(waiters.roomy(|_| true).len(), 1);
+        assert_eq!(waiters.0.capacity(), 0, "nothing is kept of them");
+    }
+
+    #[test]
+    fn more_than_may_wait_are_not_held_back() {
+        let mut waiters = Waiters::new();
+        let tasks: Vec<Waker> = (0..=Waiters::MOST).map(|_| task()).collect();
+        let held =
+            tasks.iter().filter(|task| waiters.poll_room(CallId(1), false, &Context::from_waker(task)).is_pending());
+        assert_eq!(held.count(), Waiters::MOST);
+        assert_eq!(waiters.roomy(|_| true).len(), Waiters::MOST);
+    }
+
+    #[test]
+    fn an_uplink_that_knows_no_room_holds_nobody_back() {
+        let link = Link::new(CallId(1), Arc::new(Mute));
+        assert!(link.poll_room(&mut Context::from_waker(&task())).is_ready());
+    }
+
     #[test]
     fn watchers_that_live_are_all_kept() {
         let mut watchers = Watchers::new();
