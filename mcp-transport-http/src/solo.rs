@@ -148,6 +148,10 @@ impl<M: Machine + Send + 'static> Solo<M> {
     }
 
     fn poll_running(&mut self, cx: &mut Context<'_>) {
+        if !self.running.is_empty() {
+            // What was given up since is dropped, and not gone on with.
+            self.step(cx);
+        }
         let mut index = 0;
         while let Some((_, run)) = self.running.get_mut(index) {
             match run::poll(run, cx) {
@@ -171,15 +175,20 @@ impl<M: Machine + Send + 'static> Solo<M> {
         self.cell.with(|state| state.machine.handle(now, input));
     }
 
-    /// Waits for the machine's deadline. Returns whether it has come.
-    fn wait(&mut self, cx: &mut Context<'_>) -> bool {
-        let shared = &self.cell.shared;
+    /// Has a shutdown know of it.
+    fn park(&mut self) {
         // One that listens is waited for by nobody who goes down: it is ended at once.
         if self.phase == Phase::Quick && self.seat.is_none() {
             self.phase = Phase::Parked;
             let cell: Arc<dyn Parked> = Arc::<Cell<M>>::clone(&self.cell);
-            shared.parked.insert(self.cell.id, &cell);
+            self.cell.shared.parked.insert(self.cell.id, &cell);
         }
+    }
+
+    /// Waits for the machine's deadline. Returns whether it has come.
+    fn wait(&mut self, cx: &mut Context<'_>) -> bool {
+        self.park();
+        let shared = &self.cell.shared;
         let Some((at, _)) = lock(&self.cell.state).machine.deadline() else { return false };
         let now = shared.now();
         // A sleep that ends too early costs a look at the clock; a new one for each word of a call would cost more.
@@ -218,6 +227,10 @@ impl<M: Machine + Send + 'static> Source for Solo<M> {
         loop {
             let moved = self.step(cx);
             if let Some(reply) = self.opened.take() {
+                if !self.running.is_empty() {
+                    // Its reader may be one that never comes.
+                    self.park();
+                }
                 return Poll::Ready(reply);
             }
             if !moved && lock(&self.cell.state).closed {
