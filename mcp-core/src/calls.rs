@@ -51,6 +51,8 @@ pub(crate) struct Slot {
     pub(crate) chosen: bool,
     /// What its init said, or a run of it since, where there is no session that keeps that.
     pub(crate) assigns: Option<Bytes>,
+    /// Whether what it said last was to be sent: one that says what nobody wants waits for nobody.
+    pub(crate) queued: bool,
     /// What it waits for.
     pub(crate) phase: Phase,
 }
@@ -122,6 +124,7 @@ impl Slot {
             rounds: admission.rounds,
             chosen: admission.chosen,
             assigns: admission.assigns,
+            queued: false,
             phase: Phase::Running,
         };
         (slot, admission.resume)
@@ -254,6 +257,11 @@ impl Calls {
     /// Where the slot of a running call is, unless it is an init, which has nothing to say on the way.
     pub(crate) fn running(&self, call: CallId) -> Option<u32> {
         self.find(|slot| slot.call == call && matches!(slot.phase, Phase::Running))
+    }
+
+    /// How many calls run that speak on that stream.
+    pub(crate) fn speakers(&self, stream: StreamId) -> usize {
+        self.iter().filter(|slot| slot.stream == stream && slot.runs()).count()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Slot> {

@@ -141,9 +141,17 @@ impl Desk {
                 wanted.then(|| settle::log(note)).flatten().map(|json| (FrameKind::Log, json))
             }
         };
+        slot.queued = frame.is_some();
         if let Some((kind, json)) = frame {
             self.push(stream, kind, json);
         }
+    }
+
+    /// As [`Machine::has_room`](crate::Machine::has_room).
+    pub(crate) fn has_room(&self, call: CallId) -> bool {
+        let Some(slot) = self.calls.running(call).and_then(|index| self.calls.get(index)) else { return true };
+        let Some(stream) = self.streams.get(slot.stream) else { return true };
+        !slot.queued || stream.has_room(self.calls.speakers(slot.stream), self.endpoint.limits())
     }
 
     /// A call wants its client to come back later (HTTP-30).

@@ -9,6 +9,7 @@ use core::any::Any;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
 
 use crate::catalog::{Catalog, View};
 use crate::endpoint::Endpoint;
@@ -143,6 +144,58 @@ pub trait Uplink: Send + Sync + fmt::Debug {
 
     /// Whether [`Output::Abandon`](crate::Output::Abandon) was said of the call. For code that cannot be dropped.
     fn is_abandoned(&self, call: CallId) -> bool;
+
+    /// Ready once the call has [room](crate::Machine::has_room) to say more, or need not wait for it. [`Waiters`] is made to
+    /// keep those in who wait. Ready at once by default, which leaves it to the machine to merge and drop.
+    fn poll_room(&self, call: CallId, cx: &mut Context<'_>) -> Poll<()> {
+        let _ = (call, cx);
+        Poll::Ready(())
+    }
+}
+
+/// Who waits for room to speak, for an adapter to keep beside its machine, behind the same lock.
+///
+/// The adapter [takes out](Waiters::roomy) who has room after each input and each pull, and wakes them once the lock is free
+/// again: a waker may run anything. No wake-up is lost then, and nothing is kept of who waits no more.
+#[derive(Debug, Default)]
+pub struct Waiters(Vec<(CallId, Waker)>);
+
+impl Waiters {
+    /// The most that wait at once, of one machine: 256. More of them are not held back.
+    pub const MOST: usize = 256;
+
+    /// Nobody waits.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Ready if the call has room; if not, its task is among those that [`roomy`](Waiters::roomy) gives once it has.
+    pub fn poll_room(&mut self, call: CallId, has_room: bool, cx: &Context<'_>) -> Poll<()> {
+        if has_room {
+            return Poll::Ready(());
+        }
+        // A task that looks again and again is there once.
+        if !self.0.iter().any(|(waits, waker)| *waits == call && waker.will_wake(cx.waker())) {
+            if self.0.len() >= Self::MOST {
+                return Poll::Ready(());
+            }
+            self.0.push((call, cx.waker().clone()));
+        }
+        Poll::Pending
+    }
+
+    /// Takes out those whose calls have room now, to be woken once no lock is held.
+    #[must_use = "who is not woken waits for ever"]
+    pub fn roomy(&mut self, has_room: impl Fn(CallId) -> bool) -> Vec<Waker> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let (roomy, waits) = core::mem::take(&mut self.0).into_iter().partition(|(call, _)| has_room(*call));
+        self.0 = waits;
+        let roomy: Vec<(CallId, Waker)> = roomy;
+        roomy.into_iter().map(|(_, waker)| waker).collect()
+    }
 }
 
 /// A running call's own end of an [`Uplink`], and what its transport knows of the request.
@@ -205,6 +258,11 @@ impl Link {
     pub fn is_abandoned(&self) -> bool {
         self.up.is_abandoned(self.call)
     }
+
+    /// Ready once there is room to say more, or waiting for it would be for nothing.
+    pub fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.up.poll_room(self.call, cx)
+    }
 }
 
 #[cfg(test)]
@@ -250,6 +308,48 @@ mod tests {
         let link = link.with_context(Arc::new(7_u8)).clone();
         assert_eq!((link.context::<u8>(), link.context::<i8>()), (Some(&7), None));
         assert_eq!((link.shared_context::<u8>().as_deref(), link.shared_context::<i8>()), (Some(&7), None));
+    }
+
+    struct Never;
+
+    impl alloc::task::Wake for Never {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    fn task() -> Waker {
+        Waker::from(Arc::new(Never))
+    }
+
+    #[test]
+    fn who_waits_is_there_once_and_goes_once_there_is_room() {
+        let (mut waiters, one, other) = (Waiters::new(), task(), task());
+        let mut wait = |call, waker| waiters.poll_room(CallId(call), false, &Context::from_waker(waker));
+        for _ in 0..1000 {
+            assert!(wait(1, &one).is_pending() && wait(1, &other).is_pending() && wait(2, &one).is_pending());
+        }
+        assert!(waiters.poll_room(CallId(1), true, &Context::from_waker(&one)).is_ready());
+        assert_eq!(waiters.0.len(), 3);
+        assert!(waiters.roomy(|_| false).is_empty());
+        let roomy = waiters.roomy(|call| call == CallId(1));
+        assert!(roomy[0].will_wake(&one) && roomy[1].will_wake(&other) && roomy.len() == 2);
+        assert_eq!(waiters.roomy(|_| true).len(), 1);
+        assert_eq!(waiters.0.capacity(), 0, "nothing is kept of them");
+    }
+
+    #[test]
+    fn more_than_may_wait_are_not_held_back() {
+        let mut waiters = Waiters::new();
+        let tasks: Vec<Waker> = (0..=Waiters::MOST).map(|_| task()).collect();
+        let held =
+            tasks.iter().filter(|task| waiters.poll_room(CallId(1), false, &Context::from_waker(task)).is_pending());
+        assert_eq!(held.count(), Waiters::MOST);
+        assert_eq!(waiters.roomy(|_| true).len(), Waiters::MOST);
+    }
+
+    #[test]
+    fn an_uplink_that_knows_no_room_holds_nobody_back() {
+        let link = Link::new(CallId(1), Arc::new(Mute));
+        assert!(link.poll_room(&mut Context::from_waker(&task())).is_ready());
     }
 
     #[test]

@@ -194,6 +194,7 @@ impl Exchange {
         if !self.stream.carries_notes() {
             return;
         }
+        slot.queued = false;
         let frame = match note {
             Note::Progress { .. } => settle::progress(slot, note).map(|json| (FrameKind::Progress(slot.origin), json)),
             // LOG-3: only if this request asked, and only from the level that it asked for.
@@ -206,6 +207,7 @@ impl Exchange {
             Note::Log { .. } | Note::HangUp | Note::PageDone { .. } | Note::Assigns(_) => None,
         };
         let Some((kind, json)) = frame else { return };
+        slot.queued = true;
         let dropped = self.stream.outbox().dropped_logs();
         let reply = self.stream.note(kind, json, self.endpoint.limits());
         self.outputs.opened(StreamId::ONLY, reply);
@@ -369,6 +371,11 @@ impl Machine for Exchange {
         };
         let keep_alive = self.keep_alive.map(|at| (at, Timer::KeepAlive(StreamId::ONLY)));
         call.into_iter().chain(keep_alive).min()
+    }
+
+    fn has_room(&self, call: CallId) -> bool {
+        let Phase::Running(slot) = &self.phase else { return true };
+        slot.call != call || !slot.queued || self.stream.has_room(1, self.endpoint.limits())
     }
 
     fn subscriber(&self, uri: &str) -> Option<&Caller> {

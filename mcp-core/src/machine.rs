@@ -44,6 +44,18 @@ pub trait Machine: sealed::Sealed {
     #[must_use]
     fn gate(&self) -> Gate;
 
+    /// Whether the client has taken enough of what was said for this call to say more: for code that would rather wait than
+    /// have its progress merged and its logs dropped. Look again after each [`pull`](Machine::pull) and each input.
+    ///
+    /// What counts is the call's stream, so one slow reader holds back no calls but its own: room is up to
+    /// [`Limits::window`](crate::policy::Limits::window) unsent bytes, and as long as a log of each call that runs on the stream
+    /// fits within [`Limits::logs`](crate::policy::Limits::logs).
+    ///
+    /// True wherever waiting would be for nothing: the call does not run any more, nobody reads its stream, it carries answers
+    /// alone, or what the call said last was not sent at all (no token, a level that is not wanted, progress that did not grow).
+    #[must_use]
+    fn has_room(&self, call: CallId) -> bool;
+
     /// Who follows the contents of that resource, if anybody does: whose view goes with [`Input::Updated`].
     #[must_use]
     fn subscriber(&self, uri: &str) -> Option<&Caller>;

@@ -270,6 +270,10 @@ impl Machine for Pipe {
         self.desk.timers.next()
     }
 
+    fn has_room(&self, call: CallId) -> bool {
+        self.desk.has_room(call)
+    }
+
     fn subscriber(&self, uri: &str) -> Option<&Caller> {
         self.desk.subscriber(uri)
     }

@@ -40,6 +40,9 @@ pub struct Limits {
     pub unsent: usize,
     /// Unsent log messages per stream; the oldest are dropped and counted. 256.
     pub logs: usize,
+    /// Unsent bytes of one stream over which a call waits that [waits for room](crate::Machine::has_room). 64 KiB: what a pipe or a
+    /// socket holds. What each call says at once comes on top, and logs make it wait before any of them need be dropped.
+    pub window: usize,
     /// Listening (GET) streams per session. 8: a client that reconnects without closing stays well under it.
     pub listening: usize,
     /// Open `subscriptions/listen` per principal, and per byte stream. 64: one for each of the windows and agents of one person.
@@ -107,6 +110,7 @@ impl Default for Limits {
             batch: 64,
             unsent: 8 << 20,
             logs: 256,
+            window: 64 << 10,
             listening: 8,
             listens: 64,
             listens_total: 10_000,

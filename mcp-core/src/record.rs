@@ -377,6 +377,10 @@ impl<M: Machine> Machine for Recorder<M> {
         self.machine.deadline()
     }
 
+    fn has_room(&self, call: CallId) -> bool {
+        self.machine.has_room(call)
+    }
+
     fn subscriber(&self, uri: &str) -> Option<&Caller> {
         self.machine.subscriber(uri)
     }

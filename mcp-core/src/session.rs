@@ -112,6 +112,13 @@ impl Session {
         self.desk.phase.ready().map_or(&[], |ready| &ready.assigns)
     }
 
+    /// The stream that a running call speaks on: for a driver that holds back what was pulled.
+    #[must_use]
+    pub fn stream_of(&self, call: CallId) -> Option<StreamId> {
+        let running = self.desk.calls.running(call)?;
+        self.desk.calls.get(running).map(|slot| slot.stream)
+    }
+
     fn message(&mut self, message: Message, sender: Sender<'_>) {
         let alone = self.is_spent();
         if alone && message.method() == "initialize" {
@@ -546,6 +553,10 @@ impl Machine for Session {
 
     fn deadline(&self) -> Option<(Time, Timer)> {
         self.desk.timers.next().into_iter().chain(self.quiet()).min()
+    }
+
+    fn has_room(&self, call: CallId) -> bool {
+        self.desk.has_room(call)
     }
 
     fn subscriber(&self, uri: &str) -> Option<&Caller> {

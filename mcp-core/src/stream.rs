@@ -240,6 +240,11 @@ impl Stream {
         }
     }
 
+    /// Whether so many calls that speak on it may each say something more: also if nobody would hear it.
+    pub(crate) fn has_room(&self, speakers: usize, limits: &Limits) -> bool {
+        !self.carries_notes() || self.outbox.has_room(speakers, limits.window, limits.logs)
+    }
+
     /// Whether it will carry nothing more than what is queued.
     pub(crate) const fn is_settled(&self) -> bool {
         matches!(self.life, Life::Owes { answers: 0, .. } | Life::Ended)

@@ -17,6 +17,8 @@ use testkit::{Script, Sent, fixture};
 mod bounds;
 #[path = "rules/questions.rs"]
 mod questions;
+#[path = "rules/room.rs"]
+mod room;
 #[path = "rules/values.rs"]
 mod values;
 

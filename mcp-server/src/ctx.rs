@@ -14,8 +14,9 @@ use crate::ask::{self, Memory};
 use crate::call_error::CallError;
 use crate::cancel::{Cancelled, Signal};
 use crate::code::Entry;
-use crate::extract::{Log, Progress};
+use crate::log::Log;
 use crate::middleware::Left;
+use crate::progress::Progress;
 use crate::serve::App;
 use crate::ui;
 

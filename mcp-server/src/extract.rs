@@ -6,9 +6,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use mcp_core::drive::Link;
-use mcp_core::{Caller, Level, Note};
-use serde::Serialize;
+use mcp_core::Caller;
 
 use crate::ask;
 use crate::assigns::{Assignable, Kept};
@@ -28,8 +26,8 @@ use crate::serve::WeakApp;
 /// | [`State<T>`] | what the server was given with [`Server::state`](crate::Server::state) |
 /// | [`Caller`] | who asks: principal and scopes |
 /// | [`Assigns<T>`](crate::Assigns) | what the server's [init](crate::Server::init) made of the session |
-/// | [`Progress`] | tells how far the work is |
-/// | [`Log`] | logs to the client |
+/// | [`Progress`](crate::Progress) | tells how far the work is |
+/// | [`Log`](crate::Log) | logs to the client |
 /// | [`Cancelled`] | ready when the call has ended |
 #[cfg_attr(
     feature = "http",
@@ -277,166 +275,5 @@ impl<E: Extract> Extract for Option<E> {
         let before = needs.states.len();
         E::needs(needs);
         needs.states.truncate(before);
-    }
-}
-
-/// Tells the client how far the work is.
-///
-/// ```
-/// use mcp_server::{Progress, Tool};
-///
-/// async fn count(progress: Progress) -> &'static str {
-///     for step in 1..=3 {
-///         tokio::task::yield_now().await; // the work
-///         progress.say(step, 3, "counting");
-///     }
-///     "done"
-/// }
-///
-/// let tool = Tool::new("count").description("Counts to three.").run(count);
-/// ```
-#[doc(alias = "report")]
-#[derive(Clone, Debug)]
-pub struct Progress {
-    link: Link,
-    wanted: bool,
-}
-
-impl Progress {
-    pub(crate) const fn new(link: Link, wanted: bool) -> Self {
-        Self { link, wanted }
-    }
-
-    /// `done` of `total`. Sent if the client asked for it and `done` has grown (PROG-2); a slow client gets the latest only.
-    pub fn send(&self, done: impl Amount, total: impl Amount) {
-        self.note(done.amount(), Some(total.amount()), None);
-    }
-
-    /// The same, and in words what is being done.
-    pub fn say(&self, done: impl Amount, total: impl Amount, message: impl AsRef<str>) {
-        self.note(done.amount(), Some(total.amount()), Some(message.as_ref()));
-    }
-
-    /// How much is done, where nobody knows of how much.
-    pub fn count(&self, done: impl Amount) {
-        self.note(done.amount(), None, None);
-    }
-
-    /// Whether anybody waits for it.
-    #[must_use]
-    pub const fn is_wanted(&self) -> bool {
-        self.wanted
-    }
-
-    fn note(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        // Nobody listens in most calls, and those pay nothing.
-        if self.wanted {
-            self.link.note(Note::Progress { progress, total, message: message.map(Into::into) });
-        }
-    }
-}
-
-impl Extract for Progress {
-    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
-        Ok(ctx.progress())
-    }
-}
-
-/// How much, as [`Progress`] takes it: any integer of up to 64 bits, or a float.
-pub trait Amount: sealed::Sealed {
-    #[doc(hidden)]
-    fn amount(self) -> f64;
-}
-
-mod sealed {
-    #[allow(unnameable_types)]
-    pub trait Sealed {}
-}
-
-macro_rules! amounts {
-    ($($number:ty),*) => {$(
-        impl sealed::Sealed for $number {}
-
-        impl Amount for $number {
-            // Beyond 2^53 the last digits are lost, and nobody counts that far.
-            fn amount(self) -> f64 {
-                self as f64
-            }
-        }
-    )*};
-}
-
-amounts!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f32, f64);
-
-/// Logs to the client, if it wants messages of that level. A tool that takes it makes the server offer the `logging`
-/// capability (LOG-1). For the server's own log use `tracing`. Secrets do not belong here: see
-/// [`Server::redact_logs`](crate::Server::redact_logs).
-///
-/// ```
-/// use mcp_server::{Log, Tool};
-/// use serde_json::json;
-///
-/// let tool = Tool::new("buy").description("Buys one.").run(|log: Log| {
-///     log.info("buying");
-///     log.warning(json!({"left": 1}));
-///     "bought"
-/// });
-/// ```
-#[derive(Clone, Debug)]
-pub struct Log {
-    link: Link,
-    logger: Option<Box<str>>,
-    redact: Redact,
-}
-
-impl Log {
-    pub(crate) const fn new(link: Link, redact: Redact) -> Self {
-        Self { link, logger: None, redact }
-    }
-
-    /// The same under the name of a part of the server.
-    #[must_use]
-    pub fn named(mut self, logger: impl AsRef<str>) -> Self {
-        self.logger = Some(logger.as_ref().into());
-        self
-    }
-
-    /// Any value that serde can write, most simply a text.
-    pub fn send(&self, level: Level, data: impl Serialize) {
-        // What cannot be written as JSON is a defect of the tool, and no reason to fail its call.
-        match self.redact.written(&data) {
-            Ok(data) => self.link.note(Note::Log { level, logger: self.logger.clone(), data: data.into() }),
-            Err(error) => tracing::warn!(%error, "a log message for the client could not be written as JSON"),
-        }
-    }
-
-    /// At [`Level::Debug`].
-    pub fn debug(&self, data: impl Serialize) {
-        self.send(Level::Debug, data);
-    }
-
-    /// At [`Level::Info`].
-    pub fn info(&self, data: impl Serialize) {
-        self.send(Level::Info, data);
-    }
-
-    /// At [`Level::Warning`].
-    pub fn warning(&self, data: impl Serialize) {
-        self.send(Level::Warning, data);
-    }
-
-    /// At [`Level::Error`].
-    pub fn error(&self, data: impl Serialize) {
-        self.send(Level::Error, data);
-    }
-}
-
-impl Extract for Log {
-    fn extract(ctx: &Ctx) -> Result<Self, CallError> {
-        Ok(ctx.log())
-    }
-
-    fn needs(needs: &mut Needs) {
-        needs.logging();
     }
 }

@@ -246,7 +246,9 @@ impl Cell {
 
     /// Wakes and stops whom it concerns.
     fn announce(&self, shared: &Shared, due: Due) -> Calls {
-        due.wakers.into_iter().for_each(Waker::wake);
+        // A call that was answered or given up may have tasks that wait to speak for it; and a stream that is let go is read no more.
+        let roomy = self.lock().roomy();
+        due.wakers.into_iter().chain(roomy).for_each(Waker::wake);
         due.stops.iter().for_each(|stop| stop.stop());
         if due.closed {
             shared.sessions.remove(self.id);
@@ -324,6 +326,10 @@ impl Uplink for Cell {
 
     fn is_abandoned(&self, call: CallId) -> bool {
         !self.lock().awake().is_some_and(|awake| awake.running.iter().any(|flight| flight.call == call))
+    }
+
+    fn poll_room(&self, call: CallId, cx: &mut Context<'_>) -> Poll<()> {
+        self.lock().poll_room(call, cx)
     }
 }
 

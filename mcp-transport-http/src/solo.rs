@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use mcp_core::drive::{Link, Uplink};
+use mcp_core::drive::{Link, Uplink, Waiters};
 use mcp_core::{
     CallId, Catalog, Change, Close, Input, Machine, MachineId, Note, Outcome, Output, Pull, Reply, StreamId, Ticket,
     Time,
@@ -63,6 +63,8 @@ struct State<M> {
     /// Of the driver, while it waits.
     waker: Option<Waker>,
     abandoned: Vec<CallId>,
+    /// Calls that wait until the client has read more.
+    waiters: Waiters,
     closed: bool,
     /// The driver has gone: every call is abandoned.
     gone: bool,
@@ -79,7 +81,8 @@ impl<M: Machine + Send + 'static> Solo<M> {
         context: Arc<RequestHead>,
     ) -> Self {
         machine.handle(now, input);
-        let state = State { machine, waker: None, abandoned: Vec::new(), closed: false, gone: false };
+        let (abandoned, waiters) = (Vec::new(), Waiters::new());
+        let state = State { machine, waker: None, abandoned, waiters, closed: false, gone: false };
         Self {
             cell: Arc::new(Cell { shared: Arc::clone(shared), id, state: Mutex::new(state) }),
             stream: StreamId::ONLY,
@@ -145,6 +148,10 @@ impl<M: Machine + Send + 'static> Solo<M> {
     }
 
     fn poll_running(&mut self, cx: &mut Context<'_>) {
+        if !self.running.is_empty() {
+            // What was given up since is dropped, and not gone on with.
+            self.step(cx);
+        }
         let mut index = 0;
         while let Some((_, run)) = self.running.get_mut(index) {
             match run::poll(run, cx) {
@@ -159,19 +166,29 @@ impl<M: Machine + Send + 'static> Solo<M> {
     }
 
     fn done(&self, ticket: Ticket, outcome: Outcome) {
-        let now = self.cell.shared.now();
-        lock(&self.cell.state).machine.handle(now, Input::Done { ticket, outcome });
+        self.tell(Input::Done { ticket, outcome });
     }
 
-    /// Waits for the machine's deadline. Returns whether it has come.
-    fn wait(&mut self, cx: &mut Context<'_>) -> bool {
-        let shared = &self.cell.shared;
+    /// Hands an input to the machine; its outputs are taken in the next [`step`](Solo::step).
+    fn tell(&self, input: Input<'_>) {
+        let now = self.cell.shared.now();
+        self.cell.with(|state| state.machine.handle(now, input));
+    }
+
+    /// Has a shutdown know of it.
+    fn park(&mut self) {
         // One that listens is waited for by nobody who goes down: it is ended at once.
         if self.phase == Phase::Quick && self.seat.is_none() {
             self.phase = Phase::Parked;
             let cell: Arc<dyn Parked> = Arc::<Cell<M>>::clone(&self.cell);
-            shared.parked.insert(self.cell.id, &cell);
+            self.cell.shared.parked.insert(self.cell.id, &cell);
         }
+    }
+
+    /// Waits for the machine's deadline. Returns whether it has come.
+    fn wait(&mut self, cx: &mut Context<'_>) -> bool {
+        self.park();
+        let shared = &self.cell.shared;
         let Some((at, _)) = lock(&self.cell.state).machine.deadline() else { return false };
         let now = shared.now();
         // A sleep that ends too early costs a look at the clock; a new one for each word of a call would cost more.
@@ -183,18 +200,17 @@ impl<M: Machine + Send + 'static> Solo<M> {
             return false;
         }
         self.timer = None;
-        lock(&self.cell.state).machine.handle(shared.now(), Input::Tick);
+        self.tell(Input::Tick);
         true
     }
 
     fn pull(&self, buf: &mut Vec<u8>) -> Pull {
-        let mut state = lock(&self.cell.state);
         // `More` means that the limit was reached: it moves on with what is there already.
         let limit = buf.len() + CHUNK;
-        match state.machine.pull(self.stream, buf, limit) {
+        self.cell.with(|state| match state.machine.pull(self.stream, buf, limit) {
             Pull::Wait if state.closed => Pull::End,
             pulled => pulled,
-        }
+        })
     }
 
     fn end(&self) -> Phase {
@@ -211,6 +227,10 @@ impl<M: Machine + Send + 'static> Source for Solo<M> {
         loop {
             let moved = self.step(cx);
             if let Some(reply) = self.opened.take() {
+                if !self.running.is_empty() {
+                    // Its reader may be one that never comes.
+                    self.park();
+                }
                 return Poll::Ready(reply);
             }
             if !moved && lock(&self.cell.state).closed {
@@ -275,27 +295,40 @@ impl<M: Machine + Send + 'static> Drop for Solo<M> {
             return;
         }
         self.end();
-        let mut state = lock(&self.cell.state);
-        state.gone = true;
-        state.machine.handle(self.cell.shared.now(), Input::Detach { stream: self.stream });
-        while let Some(output) = state.machine.poll_output() {
-            if let Output::Event(event) = output {
-                log(&event);
+        let now = self.cell.shared.now();
+        self.cell.with(|state| {
+            state.gone = true;
+            state.machine.handle(now, Input::Detach { stream: self.stream });
+            while let Some(output) = state.machine.poll_output() {
+                if let Output::Event(event) = output {
+                    log(&event);
+                }
             }
-        }
+        });
     }
 }
 
 impl<M: Machine + Send + 'static> Cell<M> {
     fn handle(&self, input: Input<'_>) {
-        let waker = {
-            let mut state = lock(&self.state);
+        let waker = self.with(|state| {
             state.machine.handle(self.shared.now(), input);
             state.waker.take()
-        };
+        });
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+
+    /// Changes something, and wakes the calls that there is room for then.
+    fn with<T>(&self, change: impl FnOnce(&mut State<M>) -> T) -> T {
+        let (changed, roomy) = {
+            let mut state = lock(&self.state);
+            let changed = change(&mut state);
+            let State { machine, waiters, gone, .. } = &mut *state;
+            (changed, waiters.roomy(|call| *gone || machine.has_room(call)))
+        };
+        roomy.into_iter().for_each(Waker::wake);
+        changed
     }
 }
 
@@ -307,6 +340,11 @@ impl<M: Machine + Send + 'static> Uplink for Cell<M> {
     fn is_abandoned(&self, call: CallId) -> bool {
         let state = lock(&self.state);
         state.gone || state.abandoned.contains(&call)
+    }
+
+    fn poll_room(&self, call: CallId, cx: &mut Context<'_>) -> Poll<()> {
+        let State { machine, waiters, gone, .. } = &mut *lock(&self.state);
+        waiters.poll_room(call, *gone || machine.has_room(call), cx)
     }
 }
 

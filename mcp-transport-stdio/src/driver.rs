@@ -20,14 +20,14 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcp_core::drive::Handler;
 use mcp_core::policy::Limits;
 use mcp_core::wire::lines::Line;
 use mcp_core::wire::{self, Unread};
-use mcp_core::{Caller, Close, Gate, Input, Machine, Span, StreamId, Time};
+use mcp_core::{Caller, Close, Gate, Input, Machine, Span, Time};
 
 use crate::clock::Clock;
 use crate::connection::Ended;
@@ -231,7 +231,11 @@ where
         if runner.ready || !self.outgoing.is_idle() {
             // It is said anew of what comes after this.
             runner.ready = false;
-            let pull = |buffer: &mut Vec<u8>, limit| shared.lock().pipe.pull(StreamId::ONLY, buffer, limit);
+            let pull = |buffer: &mut Vec<u8>, limit| {
+                let (pulled, roomy) = shared.lock().pull(buffer, limit);
+                roomy.into_iter().for_each(Waker::wake);
+                pulled
+            };
             match self.outgoing.poll_send(pull, cx)? {
                 Sent::All => {
                     self.blocked = None;
@@ -340,7 +344,12 @@ where
 impl<R, W, H, C: Clock> Drop for Driver<R, W, H, C> {
     fn drop(&mut self) {
         // What cannot be dropped with the calls' futures learns that nobody waits any more.
-        self.shared.lock().running.clear();
+        let roomy = {
+            let mut state = self.shared.lock();
+            state.running.clear();
+            state.roomy()
+        };
+        roomy.into_iter().for_each(Waker::wake);
     }
 }
 

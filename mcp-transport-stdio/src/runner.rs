@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, MutexGuard};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use mcp_core::drive::{Handler, Link, Running, Uplink};
 use mcp_core::{Call, CallId, Event, Gate, Input, Machine, Outcome, Output, Ticket, Time};
@@ -55,7 +55,12 @@ impl<H: Handler> Runner<H> {
         cx: &mut Context<'_>,
     ) -> Gate {
         loop {
-            let Some(work) = self.next_work(&mut state) else { return state.pipe.gate() };
+            let Some(work) = self.next_work(&mut state) else {
+                let (gate, roomy) = (state.pipe.gate(), state.roomy());
+                drop(state);
+                roomy.into_iter().for_each(Waker::wake);
+                return gate;
+            };
             drop(state);
             let ended = match work {
                 Work::Run(ticket, call) => self.run(ticket, *call, cx),

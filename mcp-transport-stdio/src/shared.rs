@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 
 use mcp_core::catalog::Catalog;
-use mcp_core::drive::{Uplink, Watcher};
-use mcp_core::{CallId, Change, Input, Machine, Note, Pipe};
+use mcp_core::drive::{Uplink, Waiters, Watcher};
+use mcp_core::{CallId, Change, Input, Machine, Note, Pipe, Pull, StreamId};
 
 use crate::clock::Clock;
 
@@ -59,6 +59,8 @@ pub(crate) struct State {
     pub(crate) shutdown: bool,
     /// Resources that have changed and that the client follows; the driver asks what it may see, and then says so.
     updated: BTreeSet<Box<str>>,
+    /// Calls that wait until the client has read more.
+    waiters: Waiters,
     attention: Attention,
 }
 
@@ -81,8 +83,14 @@ trait Hub: Uplink + Watcher {
 impl<C: Clock> Shared<C> {
     pub(crate) fn new(pipe: impl FnOnce(mcp_core::Time) -> Pipe, clock: C) -> Arc<Self> {
         let pipe = pipe(clock.now());
-        let state =
-            State { pipe, running: Vec::new(), shutdown: false, updated: BTreeSet::new(), attention: Attention::Here };
+        let state = State {
+            pipe,
+            running: Vec::new(),
+            shutdown: false,
+            updated: BTreeSet::new(),
+            waiters: Waiters::new(),
+            attention: Attention::Here,
+        };
         Arc::new(Self { clock, state: Mutex::new(state) })
     }
 
@@ -137,6 +145,23 @@ impl State {
         self.updated.pop_first()
     }
 
+    /// Pulls what waits, and says whom that made room for.
+    pub(crate) fn pull(&mut self, buffer: &mut Vec<u8>, limit: usize) -> (Pull, Vec<Waker>) {
+        (self.pipe.pull(StreamId::ONLY, buffer, limit), self.roomy())
+    }
+
+    fn has_room(&self, call: CallId) -> bool {
+        !self.running.contains(&call) || self.pipe.has_room(call)
+    }
+
+    /// Those who need not wait any more, to be woken without the lock.
+    pub(crate) fn roomy(&mut self) -> Vec<Waker> {
+        let mut waiters = std::mem::take(&mut self.waiters);
+        let roomy = waiters.roomy(|call| self.has_room(call));
+        self.waiters = waiters;
+        roomy
+    }
+
     /// Whether the call still runs; it does no longer when this is asked again.
     pub(crate) fn settle(&mut self, call: CallId) {
         // The call that ended is mostly the last that began.
@@ -158,6 +183,12 @@ impl<C: Clock> Uplink for Shared<C> {
 
     fn is_abandoned(&self, call: CallId) -> bool {
         !self.lock().running.contains(&call)
+    }
+
+    fn poll_room(&self, call: CallId, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        let has_room = state.has_room(call);
+        state.waiters.poll_room(call, has_room, cx)
     }
 }
 

@@ -76,6 +76,8 @@ impl Slot {
             chosen: _,
             // The session keeps them.
             assigns: _,
+            // Of a run, and one that asks has none.
+            queued: _,
             phase: _,
         } = self;
         out.number(call.0);
@@ -129,6 +131,7 @@ impl Slot {
             rounds,
             chosen: false,
             assigns: None,
+            queued: false,
             phase: Phase::Asking(Asking::load(from)?),
         })
     }
@@ -290,6 +293,7 @@ mod tests {
             rounds: 1,
             chosen: false,
             assigns: None,
+            queued: false,
             phase: Phase::Running,
         };
         of(&mut slot);

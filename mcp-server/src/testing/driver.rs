@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{self, Poll, Wake, Waker};
 
 use mcp_core::catalog::Catalog;
-use mcp_core::drive::{Handler, Link, Running, Uplink, Watcher};
+use mcp_core::drive::{Handler, Link, Running, Uplink, Waiters, Watcher};
 use mcp_core::wire::lines::{Line, Splitter};
 use mcp_core::wire::{self, Unread};
 use mcp_core::{
@@ -33,6 +33,9 @@ pub(super) const START: Time = Time(1_767_225_600_000);
 
 /// The most messages of the server's that wait to be looked at. A tool that says more at one go says it for ever.
 const UNHEARD: usize = 100_000;
+
+/// Messages that nobody has looked at from which calls wait that wait for their client.
+const UNREAD: usize = 1000;
 
 /// Rounds without news after which calls have gone as far as they go. A task that was woken runs within one or two of them.
 const QUIET: u32 = 4;
@@ -86,6 +89,8 @@ struct State {
     now: Time,
     /// Calls that were handed out and whose end was not handed in.
     running: Vec<CallId>,
+    /// Calls that wait until the client has looked at more.
+    waiters: Waiters,
     closed: bool,
     /// What the server said and nobody has looked at.
     unheard: VecDeque<String>,
@@ -101,6 +106,7 @@ impl Driver {
             pipe: Pipe::new(MachineId(1), endpoint, START),
             now: START,
             running: Vec::new(),
+            waiters: Waiters::new(),
             closed: false,
             unheard: VecDeque::new(),
             flooded: false,
@@ -157,9 +163,13 @@ impl Driver {
 
     /// The oldest thing that the server said and nobody has looked at.
     pub(super) fn hear(&mut self) -> Option<String> {
-        let mut state = self.shared.lock();
-        assert!(!state.flooded, "the server said more than {UNHEARD} things at one go");
-        state.unheard.pop_front()
+        let (heard, roomy) = {
+            let mut state = self.shared.lock();
+            assert!(!state.flooded, "the server said more than {UNHEARD} things at one go");
+            (state.unheard.pop_front(), state.roomy())
+        };
+        roomy.into_iter().for_each(Waker::wake);
+        heard
     }
 
     pub(super) fn now(&self) -> Time {
@@ -301,7 +311,11 @@ impl Driver {
             match output {
                 None => return,
                 Some(Output::Call(ticket, call)) => self.run(ticket, *call),
-                Some(Output::Abandon(call)) => self.parked.retain(|parked| parked.ticket.call() != call),
+                Some(Output::Abandon(call)) => {
+                    self.parked.retain(|parked| parked.ticket.call() != call);
+                    let roomy = self.shared.lock().roomy();
+                    roomy.into_iter().for_each(Waker::wake);
+                }
                 // A byte stream has no heads, and no session to put away.
                 Some(_) => {}
             }
@@ -330,17 +344,26 @@ impl Driver {
     }
 
     fn done(&self, ticket: Ticket, outcome: Outcome) {
-        let mut state = self.shared.lock();
-        state.running.retain(|running| *running != ticket.call());
-        let now = state.now;
-        state.pipe.handle(now, Input::Done { ticket, outcome });
+        let roomy = {
+            let mut state = self.shared.lock();
+            state.running.retain(|running| *running != ticket.call());
+            let now = state.now;
+            state.pipe.handle(now, Input::Done { ticket, outcome });
+            state.roomy()
+        };
+        roomy.into_iter().for_each(Waker::wake);
     }
 }
 
 impl Drop for Driver {
     fn drop(&mut self) {
         // What cannot be dropped with the calls' futures learns that nobody waits any more.
-        self.shared.lock().running.clear();
+        let roomy = {
+            let mut state = self.shared.lock();
+            state.running.clear();
+            state.roomy()
+        };
+        roomy.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -363,6 +386,18 @@ impl State {
         }
         self.pull();
         output
+    }
+
+    fn has_room(&self, call: CallId) -> bool {
+        self.unheard.len() < UNREAD || !self.running.contains(&call)
+    }
+
+    /// The calls that need not wait any more, to be woken without the lock.
+    fn roomy(&mut self) -> Vec<Waker> {
+        let mut waiters = std::mem::take(&mut self.waiters);
+        let roomy = waiters.roomy(|call| self.has_room(call));
+        self.waiters = waiters;
+        roomy
     }
 
     /// Takes what the machine has to say.
@@ -403,6 +438,12 @@ impl Uplink for Shared {
 
     fn is_abandoned(&self, call: CallId) -> bool {
         !self.lock().running.contains(&call)
+    }
+
+    fn poll_room(&self, call: CallId, cx: &mut task::Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        let has_room = state.has_room(call);
+        state.waiters.poll_room(call, has_room, cx)
     }
 }
 

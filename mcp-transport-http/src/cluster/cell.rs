@@ -301,7 +301,8 @@ impl Cell {
 
     /// Wakes and stops whom it concerns, and has stored what is to be stored.
     fn announce(self: &Arc<Self>, due: Due) -> Vec<Held> {
-        due.wakers.into_iter().for_each(Waker::wake);
+        let roomy = self.lock().roomy();
+        due.wakers.into_iter().chain(roomy).for_each(Waker::wake);
         due.stops.iter().for_each(|stop| stop.stop());
         if let Some(batch) = due.batch {
             self.store(batch);
@@ -420,6 +421,10 @@ impl Uplink for Cell {
 
     fn is_abandoned(&self, call: CallId) -> bool {
         !self.lock().running.iter().any(|flight| flight.call == call)
+    }
+
+    fn poll_room(&self, call: CallId, cx: &mut Context<'_>) -> Poll<()> {
+        self.lock().poll_room(call, cx)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use mcp_core::wire::Id;
@@ -91,7 +91,9 @@ impl Local {
         }
         // Nothing more is there of a stream that has ended, or not what should be.
         self.over |= all.is_empty() && tail.is_none_or(|tail| tail.stored > last);
+        let roomy = state.roomy();
         drop(state);
+        roomy.into_iter().for_each(Waker::wake);
         (!all.is_empty()).then(|| self.shared.seats.hand_out(all))
     }
 
@@ -199,7 +201,9 @@ impl Source for Local {
             }
             match slot.next(tail, CHUNK) {
                 Next::Bytes(bytes) => {
+                    let roomy = state.roomy();
                     drop(state);
+                    roomy.into_iter().for_each(Waker::wake);
                     return Poll::Ready(Some(self.counted(bytes)));
                 }
                 Next::Log(last) => {

@@ -9,6 +9,9 @@ use mcp_core::{Reply, StreamId};
 /// What a reader of events leaves unread in memory: 256 KiB. What comes then it reads from the log.
 const BUFFER: usize = 256 << 10;
 
+/// What it may leave so before its calls wait that wait for it: 64 KiB. It never comes to the log then.
+const WINDOW: usize = 64 << 10;
+
 /// A piece of a stream: an event with its number, or what has none.
 #[derive(Debug)]
 pub(super) struct Piece {
@@ -225,6 +228,14 @@ impl Slot {
         let mut all = Vec::from(first);
         self.out.drain(..).for_each(|piece| all.extend_from_slice(&piece.bytes));
         Some(all)
+    }
+
+    /// Whether its reader has taken enough of what was said. One that reads the log has, once it has caught up.
+    pub(super) fn has_room(&self, tail: Option<Tail>) -> bool {
+        match self.source {
+            From::Machine { .. } => self.out_bytes <= WINDOW,
+            From::Log { last } => tail.is_none_or(|tail| last >= tail.stored),
+        }
     }
 
     /// Whether something for it waits to be stored before its head can leave.

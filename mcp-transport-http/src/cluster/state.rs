@@ -1,10 +1,11 @@
 //! What the lock of a durable session guards: its machine, and what may not leave yet.
 
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
+use mcp_core::drive::Waiters;
 use mcp_core::policy::Timing;
 use mcp_core::{
     Asleep, Call, CallId, Endpoint, EventId, Generations, Input, Machine as _, MachineId, Output, Pull, Session, Span,
@@ -27,6 +28,8 @@ pub(super) struct State {
     pub(super) slots: Vec<Slot>,
     next_reader: u64,
     pub(super) running: Vec<Flight>,
+    /// Calls that wait until the client has read more.
+    waiters: Waiters,
     /// Runs that wait for the next commit.
     held: Vec<Held>,
     /// Runs that wait for the commit that is under way.
@@ -135,6 +138,7 @@ impl State {
             slots: Vec::new(),
             next_reader: 0,
             running: Vec::new(),
+            waiters: Waiters::new(),
             held: Vec::new(),
             starting: Vec::new(),
             ready: Vec::new(),
@@ -495,6 +499,29 @@ impl State {
     fn land(&mut self, call: CallId) -> Option<Flight> {
         let index = self.running.iter().position(|flight| flight.call == call)?;
         Some(self.running.swap_remove(index))
+    }
+
+    /// Whether a call may say more; also if nobody would hear it.
+    pub(super) fn poll_room(&mut self, call: CallId, cx: &Context<'_>) -> Poll<()> {
+        let has_room = self.has_room(call);
+        self.waiters.poll_room(call, has_room, cx)
+    }
+
+    /// The calls that need not wait any more, to be woken without the lock: to be asked after each input, each commit, and
+    /// whenever a reader has taken something.
+    pub(super) fn roomy(&mut self) -> Vec<Waker> {
+        let mut waiters = std::mem::take(&mut self.waiters);
+        let roomy = waiters.roomy(|call| self.has_room(call));
+        self.waiters = waiters;
+        roomy
+    }
+
+    /// What was said waits within the machine while something is stored, and then for its reader.
+    fn has_room(&self, call: CallId) -> bool {
+        let Some(machine) = self.machine() else { return true };
+        let Some(stream) = machine.stream_of(call) else { return true };
+        let Some(slot) = self.slots.iter().find(|slot| slot.stream == stream) else { return machine.has_room(call) };
+        machine.has_room(call) && slot.has_room(self.tail(stream))
     }
 
     /// Whether the store knows it as this node's.

@@ -5,9 +5,9 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
-use mcp_core::drive::Uplink;
+use mcp_core::drive::{Uplink, Waiters};
 use mcp_core::{
     Call, CallId, Caller, Claim, Close, Fault, Gate, Input, Machine, Note, Output, Pipe, Pull, SessionId, StreamId,
     Ticket, Time, wire,
@@ -44,6 +44,8 @@ struct State {
     driver: Option<Waker>,
     reader: Option<Waker>,
     waiting: Waiting,
+    /// Calls that wait until the client has read more.
+    waiters: Waiters,
     /// Once it listens: its machine bounds its own subscriptions, and this those of all (SUB-14).
     seat: Option<Seat>,
     closed: bool,
@@ -92,6 +94,7 @@ impl Conversation {
             driver: None,
             reader: None,
             waiting: Waiting::new(&shared.seats),
+            waiters: Waiters::new(),
             seat: None,
             closed: false,
         };
@@ -201,7 +204,11 @@ impl Conversation {
         if out.is_empty() && pulled == Pull::Wait && !state.closed {
             keep(&mut state.reader, cx);
         }
-        if state.closed && pulled == Pull::Wait { Pull::End } else { pulled }
+        let pulled = if state.closed && pulled == Pull::Wait { Pull::End } else { pulled };
+        let roomy = state.roomy();
+        drop(state);
+        roomy.into_iter().for_each(Waker::wake);
+        pulled
     }
 
     /// The reader has gone, and with it the client. What it was not sent is let go: a link may outlive the conversation.
@@ -216,7 +223,7 @@ impl Conversation {
     }
 
     fn wake(&self, shared: &Shared, woken: Woken) {
-        [woken.reader, woken.driver].into_iter().flatten().for_each(Waker::wake);
+        [woken.reader, woken.driver].into_iter().flatten().chain(woken.roomy).for_each(Waker::wake);
         drop(woken.seat);
         if woken.closed
             && let Some(http_sse) = &shared.config.http_sse
@@ -231,6 +238,7 @@ impl Conversation {
 struct Woken {
     reader: Option<Waker>,
     driver: Option<Waker>,
+    roomy: Vec<Waker>,
     /// Given back with the others.
     seat: Option<Seat>,
     closed: bool,
@@ -283,7 +291,19 @@ impl State {
         works |= self.machine.deadline().is_some_and(|(at, _)| at < self.armed);
         woken.reader = self.reader.take_if(|_| reads);
         woken.driver = self.driver.take_if(|_| works);
+        woken.roomy = self.roomy();
         woken
+    }
+
+    /// Whether a call may say more; also if it is waited for no more.
+    fn poll_room(&mut self, call: CallId, cx: &Context<'_>) -> Poll<()> {
+        let has_room = self.machine.has_room(call);
+        self.waiters.poll_room(call, has_room, cx)
+    }
+
+    /// The calls that need not wait any more, to be woken without the lock.
+    fn roomy(&mut self) -> Vec<Waker> {
+        self.waiters.roomy(|call| self.machine.has_room(call))
     }
 }
 
@@ -294,6 +314,10 @@ impl Uplink for Conversation {
 
     fn is_abandoned(&self, call: CallId) -> bool {
         !lock(&self.state).wanted.contains(&call)
+    }
+
+    fn poll_room(&self, call: CallId, cx: &mut Context<'_>) -> Poll<()> {
+        lock(&self.state).poll_room(call, cx)
     }
 }
 

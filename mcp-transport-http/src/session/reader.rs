@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use mcp_core::{EventId, Input, KeepAlives, Pull, Reply, StreamId, route};
@@ -124,6 +124,9 @@ impl Source for Reader {
                 slot.wait(cx);
                 return Poll::Pending;
             }
+            let roomy = state.roomy();
+            drop(state);
+            roomy.into_iter().for_each(Waker::wake);
         }
         Poll::Ready((!buf.is_empty()).then(|| self.shared.seats.hand_out(buf)))
     }
@@ -153,6 +156,9 @@ impl Source for Reader {
                 Pull::Wait | Pull::Pause => self.kept = std::mem::take(&mut buf),
             }
             cell.settle(&mut state, &self.shared);
+            let roomy = state.roomy();
+            drop(state);
+            roomy.into_iter().for_each(Waker::wake);
             return (pulled == Pull::End).then_some(buf);
         }
     }

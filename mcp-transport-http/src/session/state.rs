@@ -2,8 +2,9 @@
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
+use mcp_core::drive::Waiters;
 use mcp_core::{
     CallId, EventId, Form, Generations, Input, Machine, Output, Pull, Reply, Session, SessionId, Sleeper, StreamId,
     Ticket, Time,
@@ -18,6 +19,8 @@ use crate::spawned::Stop;
 pub(crate) struct State {
     pub(super) life: Life,
     pub(super) readers: Readers,
+    /// Calls that wait until the client has read more.
+    waiters: Waiters,
 }
 
 /// Where the machine is.
@@ -128,7 +131,7 @@ impl Opened {
 
 impl State {
     pub(super) const fn new(life: Life) -> Self {
-        Self { life, readers: Readers { slots: Vec::new(), next: 0 } }
+        Self { life, readers: Readers { slots: Vec::new(), next: 0 }, waiters: Waiters::new() }
     }
 
     /// The machine, if it is awake.
@@ -153,6 +156,17 @@ impl State {
         }
     }
 
+    /// Whether the call may say more; also if nobody would hear it.
+    pub(super) fn poll_room(&mut self, call: CallId, cx: &Context<'_>) -> Poll<()> {
+        let has_room = self.life.has_room(call);
+        self.waiters.poll_room(call, has_room, cx)
+    }
+
+    /// The calls that need not wait any more, to be woken without the lock: to be asked after each input and each pull.
+    pub(super) fn roomy(&mut self) -> Vec<Waker> {
+        self.waiters.roomy(|call| self.life.has_room(call))
+    }
+
     /// Adds what a stream has to `buf`. One that sleeps has nothing.
     pub(super) fn pull(&mut self, keeper: Keeper<'_>, stream: StreamId, buf: &mut Vec<u8>) -> Pull {
         match self.hands() {
@@ -165,6 +179,16 @@ impl State {
     pub(super) fn end(&mut self) -> Vec<Waker> {
         self.life = Life::Left;
         std::mem::take(&mut self.readers.slots).into_iter().filter_map(|slot| slot.waker).collect()
+    }
+}
+
+impl Life {
+    fn has_room(&self, call: CallId) -> bool {
+        match self {
+            Self::Awake(awake) => awake.machine.has_room(call),
+            // No call runs in one that sleeps.
+            Self::Waking(_) | Self::Asleep | Self::Left => true,
+        }
     }
 }
 

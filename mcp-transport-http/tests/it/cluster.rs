@@ -20,6 +20,7 @@ use crate::support::*;
 mod faults;
 mod faulty;
 mod random;
+mod room;
 
 use faulty::Faulty;
 

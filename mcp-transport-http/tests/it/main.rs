@@ -18,6 +18,7 @@ mod modern;
 mod races;
 mod requests;
 mod resume;
+mod room;
 mod server;
 mod sessions;
 mod support;

@@ -33,6 +33,7 @@ pub(crate) struct Log {
     pub(crate) finished: AtomicUsize,
     pub(crate) dropped: AtomicUsize,
     waiting: AtomicUsize,
+    said: AtomicUsize,
 }
 
 impl Log {
@@ -44,6 +45,11 @@ impl Log {
     /// How many of the calls had to wait.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::SeqCst)
+    }
+
+    /// How many messages `flood` has logged.
+    pub(crate) fn said(&self) -> usize {
+        self.said.load(Ordering::SeqCst)
     }
 
     /// Waits for real time to bring those counts.
@@ -105,8 +111,20 @@ impl Tools {
     }
 
     pub(crate) fn with(describe: impl FnOnce(mcp_core::EndpointBuilder) -> mcp_core::EndpointBuilder) -> Self {
-        let names =
-            ["echo", "slow", "steps", "hang", "ask", "panic", "thread", "big", "panic_at_once", "hang_up", "big_steps"];
+        let names = [
+            "echo",
+            "slow",
+            "steps",
+            "hang",
+            "ask",
+            "panic",
+            "thread",
+            "big",
+            "panic_at_once",
+            "hang_up",
+            "big_steps",
+            "flood",
+        ];
         let tools = names.iter().zip(1..).map(|(name, handle)| Tool::new(name, Handle(handle), ANY));
         let builder = tools.fold(Catalog::builder(), mcp_core::catalog::Builder::tool);
         let catalog = builder.tool(Tool::new("mirrored", Handle(1), MIRRORED)).build().unwrap();
@@ -187,6 +205,21 @@ impl Handler for Tools {
                 }
                 text("stepped far")
             }),
+            12 => {
+                let (count, waits) = (arguments["count"].as_u64().unwrap(), arguments["waits"] == true);
+                let log = self.log();
+                self.watch(async move {
+                    for n in 0..count {
+                        let data = format!("\"{}\"", "x".repeat(1022)).into();
+                        link.note(Note::Log { level: Level::Error, logger: Some(n.to_string().into()), data });
+                        log.said.fetch_add(1, Ordering::SeqCst);
+                        if waits {
+                            std::future::poll_fn(|cx| link.poll_room(cx)).await;
+                        }
+                    }
+                    text("flooded")
+                })
+            }
             _ => Running::Done(text(&"x".repeat(arguments["size"].as_u64().unwrap_or(1) as usize))),
         }
     }

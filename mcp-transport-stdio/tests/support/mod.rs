@@ -26,7 +26,8 @@ use mcp_core::{Call, Caller, Endpoint, Fault, Kind, Level, Note, Outcome, Span, 
 use mcp_transport_stdio::Clock;
 
 /// What the tools are called, and what they do.
-const TOOLS: [&str; 9] = ["echo", "never", "sleep", "block", "progress", "work", "big", "logs", "wait"];
+const TOOLS: [&str; 11] =
+    ["echo", "never", "sleep", "block", "progress", "work", "big", "logs", "flood", "pour", "wait"];
 
 /// The server.
 #[derive(Debug)]
@@ -46,6 +47,10 @@ pub struct Seen {
     pub told: AtomicUsize,
     /// Calls whose link had a context.
     pub contexts: AtomicUsize,
+    /// Messages that `flood` and `pour` have logged.
+    pub said: AtomicUsize,
+    /// How `flood` speaks.
+    pub link: Mutex<Option<Link>>,
     /// Times that `wait` was polled.
     pub polled: AtomicUsize,
     pub release: Mutex<Option<Waker>>,
@@ -134,6 +139,20 @@ impl Handler for Tools {
                 }
                 Running::Done(text("logged"))
             }
+            // The one waits for room, the other does not.
+            name @ ("flood" | "pour") => Running::Later(Box::pin(async move {
+                let _count = CountDrop(Arc::clone(&seen));
+                *seen.link.lock().unwrap() = Some(link.clone());
+                for n in 0..number(&arguments) {
+                    let data = format!("\"{}\"", "x".repeat(1022)).into();
+                    link.note(Note::Log { level: Level::Error, logger: Some(n.to_string().into()), data });
+                    seen.said.fetch_add(1, Ordering::SeqCst);
+                    if name == "flood" {
+                        poll_fn(|cx| link.poll_room(cx)).await;
+                    }
+                }
+                text("flooded")
+            })),
             _ => Running::Later(Box::pin(poll_fn(move |cx| {
                 seen.polled.fetch_add(1, Ordering::SeqCst);
                 *seen.release.lock().unwrap() = Some(cx.waker().clone());
