@@ -26,6 +26,7 @@ use crate::arguments::{self, Arguments, Given};
 use crate::call_error::CallError;
 use crate::cancel::AtEnd;
 use crate::check::{self, Judged, Rules};
+use crate::common::Taken;
 use crate::ctx::Ctx;
 use crate::extract::{Extract, Needs, States};
 use crate::tool::Promise;
@@ -150,6 +151,8 @@ pub(crate) enum Work {
         rules: Rules,
         /// What a result is held against, where its type does not keep to the output schema by itself.
         promise: Option<Promise>,
+        /// What its module takes of the arguments.
+        taken: Option<Box<Taken>>,
     },
     Resource {
         /// Of contents that name none.
@@ -177,13 +180,32 @@ impl Entry {
     /// Runs the code once, as far as it goes without waiting.
     pub(crate) fn call(self: &Arc<Self>, call: Call, link: Link) -> Running {
         contain(|| {
-            let ctx = Ctx::new(call, link, self);
+            let mut ctx = Ctx::new(call, link, self);
             match self.judge(&ctx) {
-                Ok(given) => self.code.run(ctx, given, self),
+                Ok(given) => {
+                    let given = self.part(&mut ctx, given);
+                    self.code.run(ctx, given, self)
+                }
                 Err(ended) => ended,
             }
         })
         .unwrap_or_else(|panic| Running::Done(self.panicked(panic)))
+    }
+
+    /// Arguments without those that are the module's, which the context has from then on.
+    fn part(&self, ctx: &mut Ctx, mut given: Given) -> Given {
+        // Such a tool's arguments are always judged as a value.
+        if let (Some(taken), Given::Changed(arguments)) = (self.taken(), &mut given) {
+            ctx.set_common(taken.split(arguments));
+        }
+        given
+    }
+
+    pub(crate) fn taken(&self) -> Option<&Taken> {
+        match &self.work {
+            Work::Tool { taken, .. } => taken.as_deref(),
+            _ => None,
+        }
     }
 
     /// What it is, in a word.

@@ -14,6 +14,7 @@ use crate::ask::{self, Memory};
 use crate::call_error::CallError;
 use crate::cancel::{Cancelled, Signal};
 use crate::code::Entry;
+use crate::common::Taken;
 use crate::extract::{Log, Progress};
 use crate::serve::App;
 use crate::ui;
@@ -67,12 +68,22 @@ pub struct Ctx {
     entry: Arc<Entry>,
     /// There if the tool's code may want to hear of its end.
     signal: Option<Arc<Signal>>,
+    /// The default params of the tool's module.
+    common: Option<Arc<Map<String, Value>>>,
 }
 
 impl Ctx {
     pub(crate) fn new(call: Call, link: Link, entry: &Arc<Entry>) -> Self {
         let signal = (entry.cancelling || call.resume.is_some()).then(Arc::default);
-        Self { call, link, entry: Arc::clone(entry), signal }
+        Self { call, link, entry: Arc::clone(entry), signal, common: None }
+    }
+
+    pub(crate) fn set_common(&mut self, members: Map<String, Value>) {
+        self.common = Some(Arc::new(members));
+    }
+
+    pub(crate) fn common(&self) -> Option<(&Taken, &Map<String, Value>)> {
+        Some((self.entry.taken()?, self.common.as_ref()?))
     }
 
     pub(crate) const fn signal(&self) -> Option<&Arc<Signal>> {

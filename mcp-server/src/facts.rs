@@ -11,8 +11,10 @@ use serde_json::{Map, Value};
 use crate::check;
 use crate::code::{Code, Entry, Work};
 use crate::complete::Completer;
+use crate::defaults::{merge, merge_meta};
 use crate::extract::{Needs, States};
 use crate::guard::Guards;
+use crate::module::Home;
 use crate::texts::Needed;
 
 /// What is said of an entry, and where it was made.
@@ -28,6 +30,8 @@ pub(crate) struct Facts {
     pub(crate) run: Option<Run>,
     pub(crate) completers: Vec<Completer>,
     pub(crate) guards: Guards,
+    /// The module that it belongs to; `None`: the server itself.
+    pub(crate) home: Option<Arc<Home>>,
     pub(crate) place: &'static Location<'static>,
     /// What was wrong with what it was told, by rule.
     pub(crate) wrong: Vec<(&'static str, Box<str>)>,
@@ -55,6 +59,7 @@ impl Facts {
             run: None,
             completers: Vec::new(),
             guards: Guards::default(),
+            home: None,
             place: Location::caller(),
             wrong: Vec::new(),
         }
@@ -73,6 +78,15 @@ impl Facts {
         }
         self.completers.retain(|other| !(other.implied && same(other)));
         self.completers.push(completer);
+    }
+
+    /// Adds what it has by default. Before anything else is looked at.
+    pub(crate) fn inherit(&mut self, workshop: &Workshop<'_>) {
+        let home = self.home.as_ref().unwrap_or(&workshop.states.own);
+        let defaults = &home.defaults;
+        merge(&mut self.tags, &defaults.tags);
+        merge_meta(&mut self.meta, defaults.meta.as_ref());
+        self.guards.add(&defaults.guards);
     }
 
     /// Its public `_meta` as the catalogue takes it.
@@ -98,6 +112,8 @@ pub(crate) struct Parts {
     /// What completes its arguments or variables, by name.
     pub(crate) completions: Arc<[(Box<str>, Arc<Entry>)]>,
     pub(crate) place: &'static Location<'static>,
+    /// The module that it belongs to.
+    pub(crate) home: Option<Arc<Home>>,
 }
 
 /// What the checks of one kind need to know.
@@ -123,6 +139,9 @@ impl Workshop<'_> {
     pub(crate) fn ready(&mut self, facts: &mut Facts, terms: &Terms<'_>, work: Work) -> Option<Parts> {
         let key = facts.key.clone();
         for (rule, message) in std::mem::take(&mut facts.wrong) {
+            self.add(&key, rule, message);
+        }
+        if let Some((rule, message)) = facts.guards.conflict() {
             self.add(&key, rule, message);
         }
         if let Some(meta) = facts.meta.take_if(|meta| !meta.is_object()) {
@@ -151,7 +170,7 @@ impl Workshop<'_> {
             code: run.code,
             work,
         };
-        Some(Parts { entry: Arc::new(entry), completions, place: facts.place })
+        Some(Parts { entry: Arc::new(entry), completions, place: facts.place, home: facts.home.clone() })
     }
 
     fn check_completers(&mut self, key: &str, completers: &[Completer], terms: &Terms<'_>) {
@@ -257,6 +276,12 @@ macro_rules! facts {
         }
 
         $crate::guard::guards!(facts.guards, facts.wrong);
+
+        /// The same in a module.
+        pub(crate) fn at_home(mut self, home: &std::sync::Arc<$crate::module::Home>) -> Self {
+            self.facts.home = Some(std::sync::Arc::clone(home));
+            self
+        }
 
         pub(crate) fn facts(&self) -> &$crate::facts::Facts {
             &self.facts

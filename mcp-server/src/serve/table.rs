@@ -8,6 +8,7 @@ use mcp_core::{Completes, Kind};
 
 use crate::code::Entry;
 use crate::facts::Parts;
+use crate::module::Home;
 
 /// All entries at one moment.
 pub(crate) struct Table {
@@ -50,8 +51,9 @@ impl Slots {
         self.0.get(slot).filter(|slot| slot.serial == serial)?.parts.as_ref()
     }
 
-    pub(super) fn place_of(&self, handle: Handle) -> Option<&'static Location<'static>> {
-        self.get(handle).map(|parts| parts.place)
+    /// Where it was made, and the module that it belongs to.
+    pub(super) fn place_of(&self, handle: Handle) -> Option<(&'static Location<'static>, Option<&Home>)> {
+        self.get(handle).map(|parts| (parts.place, parts.home.as_deref()))
     }
 
     pub(super) fn clear(&mut self, handle: Handle) {
