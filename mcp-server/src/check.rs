@@ -26,7 +26,7 @@ mod words;
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use self::node::{Id, Tree};
 use self::normal::{Settled, Settling};
@@ -134,15 +134,28 @@ impl Rules {
     /// For a schema that was given as data: `validator` enforces it. Coercion, defaults and nulls follow what it says of
     /// its properties, at any depth, outside alternatives. A default that does not fit where it stands is never put in: what
     /// lacks it fits all the same.
-    pub(crate) fn given(schema: &Value, validator: Validator, options: Options) -> Self {
-        let compile::Compiled { mut tree, faults, defaults } = compile::compile(schema, &[]);
+    pub(crate) fn given(schema: &Value, checks: &[Check], validator: Validator, options: Options) -> Self {
+        let compile::Compiled { mut tree, faults, defaults } = compile::compile(schema, checks);
         for (place, id, default) in &defaults {
             if unfit(&tree, place, *id, default).is_some() {
                 tree.forget_default(*id);
             }
         }
         let enforced = Enforced::By { validator, whole: faults.is_empty() };
-        Self { tree, options, enforced, nothing: false, checked: false }
+        let checked = tree.has_checks();
+        Self { tree, options, enforced, nothing: false, checked }
+    }
+
+    /// Adds the defaults of what is absent.
+    pub(crate) fn fill(&self, members: Map<String, Value>) -> Map<String, Value> {
+        let mut value = Value::from(members);
+        let settling = Settling { coerce: false, defaults: true, whole: true };
+        // Bounded by what was judged before.
+        normal::settle(&self.tree, self.tree.root, settling, usize::MAX, &mut value);
+        match value {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        }
     }
 
     /// Judges the JSON text of the arguments. Bounded: in time by its length, but for alternatives within alternatives, and

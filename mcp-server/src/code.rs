@@ -26,6 +26,7 @@ use crate::arguments::{self, Arguments, Given};
 use crate::call_error::CallError;
 use crate::cancel::AtEnd;
 use crate::check::{self, Judged, Rules};
+use crate::common::Taken;
 use crate::ctx::Ctx;
 use crate::extract::{Extract, Needs, States};
 use crate::middleware::{Around, CallResult, Left, Wraps};
@@ -153,6 +154,8 @@ pub(crate) enum Work {
         rules: Rules,
         /// What a result is held against, where its type does not keep to the output schema by itself.
         promise: Option<Promise>,
+        /// What its module takes of the arguments.
+        taken: Option<Box<Taken>>,
     },
     Resource {
         /// Of contents that name none.
@@ -187,9 +190,12 @@ impl Entry {
         .unwrap_or_else(|panic| Running::Done(self.panicked(panic)))
     }
 
-    fn run(self: &Arc<Self>, ctx: Ctx) -> Running {
+    fn run(self: &Arc<Self>, mut ctx: Ctx) -> Running {
         match self.judge(&ctx) {
-            Ok(given) => self.code.run(ctx, given, self),
+            Ok(given) => {
+                let given = self.part(&mut ctx, given);
+                self.code.run(ctx, given, self)
+            }
             Err(ended) => ended,
         }
     }
@@ -221,6 +227,22 @@ impl Entry {
             Outcome::Ask { questions, state } => Err(CallError::ask(questions, state)),
             _ => Err(CallError::hidden("the call ended in a way that is not known here")),
         })
+    }
+
+    /// Arguments without those that are the module's, which the context has from then on.
+    fn part(&self, ctx: &mut Ctx, mut given: Given) -> Given {
+        // Such a tool's arguments are always judged as a value.
+        if let (Some(taken), Given::Changed(arguments)) = (self.taken(), &mut given) {
+            ctx.set_common(taken.split(arguments));
+        }
+        given
+    }
+
+    pub(crate) fn taken(&self) -> Option<&Taken> {
+        match &self.work {
+            Work::Tool { taken, .. } => taken.as_deref(),
+            _ => None,
+        }
     }
 
     /// What it is, in a word.

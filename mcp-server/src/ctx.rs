@@ -14,6 +14,7 @@ use crate::ask::{self, Memory};
 use crate::call_error::CallError;
 use crate::cancel::{Cancelled, Signal};
 use crate::code::Entry;
+use crate::common::Taken;
 use crate::log::Log;
 use crate::middleware::Left;
 use crate::progress::Progress;
@@ -71,17 +72,27 @@ pub struct Ctx {
     signal: Option<Arc<Signal>>,
     /// There if something runs around the code.
     left: Option<Arc<Left>>,
+    /// The default params of the tool's module.
+    common: Option<Arc<Map<String, Value>>>,
 }
 
 impl Ctx {
     pub(crate) fn new(call: Call, link: Link, entry: &Arc<Entry>, wrapped: bool) -> Self {
         let signal = (entry.cancelling || call.resume.is_some()).then(Arc::default);
-        Self { call, link, entry: Arc::clone(entry), signal, left: wrapped.then(Arc::default) }
+        Self { call, link, entry: Arc::clone(entry), signal, left: wrapped.then(Arc::default), common: None }
     }
 
     /// Where what comes of the code is left, if not to be sent as it is.
     pub(crate) fn left(&self) -> Option<Arc<Left>> {
         self.left.clone()
+    }
+
+    pub(crate) fn set_common(&mut self, members: Map<String, Value>) {
+        self.common = Some(Arc::new(members));
+    }
+
+    pub(crate) fn common(&self) -> Option<(&Taken, &Map<String, Value>)> {
+        Some((self.entry.taken()?, self.common.as_ref()?))
     }
 
     pub(crate) const fn signal(&self) -> Option<&Arc<Signal>> {

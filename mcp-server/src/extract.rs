@@ -14,6 +14,7 @@ use crate::call_error::CallError;
 use crate::cancel::Cancelled;
 use crate::ctx::Ctx;
 use crate::middleware::Wraps;
+use crate::module::Home;
 use crate::redact::Redact;
 use crate::serve::WeakApp;
 
@@ -26,6 +27,7 @@ use crate::serve::WeakApp;
 /// | [`State<T>`] | what the server was given with [`Server::state`](crate::Server::state) |
 /// | [`Caller`] | who asks: principal and scopes |
 /// | [`Assigns<T>`](crate::Assigns) | what the server's [init](crate::Server::init) made of the session |
+/// | [`Common<P>`](crate::Common) | the default params of the tool's module |
 /// | [`Progress`](crate::Progress) | tells how far the work is |
 /// | [`Log`](crate::Log) | logs to the client |
 /// | [`Cancelled`] | ready when the call has ended |
@@ -102,6 +104,11 @@ impl Needs {
         self.states.push(Wanted::Assigns(Kept::of::<T>()));
     }
 
+    /// Default params of the module: see [`Common`](crate::Common).
+    pub(crate) fn common<P: 'static>(&mut self) {
+        self.states.push(Wanted::Common { id: TypeId::of::<P>(), name: type_name::<P>() });
+    }
+
     /// The capability to log to clients (LOG-1).
     pub const fn logging(&mut self) {
         self.logging = true;
@@ -125,6 +132,8 @@ pub(crate) enum Wanted {
     },
     /// What its init makes.
     Assigns(Kept),
+    /// Default params of its module.
+    Common { id: TypeId, name: &'static str },
 }
 
 impl Wanted {
@@ -145,6 +154,8 @@ pub(crate) struct States {
     pub(crate) assigns: usize,
     /// What runs around every call.
     pub(crate) wraps: Wraps,
+    /// What its own entries have by default.
+    pub(crate) own: Arc<Home>,
     /// The server itself, once it is built. Weak: it owns this.
     pub(crate) app: OnceLock<WeakApp>,
 }
@@ -160,6 +171,9 @@ impl States {
         let (kind, shared, name) = match wanted {
             Wanted::State { kind, shared, name } => (kind, shared, name),
             Wanted::Assigns(wanted) => return wanted.differs(self.init.as_ref()),
+            Wanted::Common { name, .. } => {
+                return Some(format!("it takes `Common<{name}>`, default params of a module, which tools alone have"));
+            }
         };
         if self.values.contains_key(kind) {
             None

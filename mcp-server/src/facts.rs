@@ -11,8 +11,10 @@ use serde_json::{Map, Value};
 use crate::check;
 use crate::code::{Code, Entry, Work};
 use crate::complete::Completer;
+use crate::defaults::{merge, merge_meta};
 use crate::extract::{Needs, States};
 use crate::guard::Guards;
+use crate::module::Home;
 use crate::texts::Needed;
 use crate::visible::Facing;
 
@@ -29,6 +31,8 @@ pub(crate) struct Facts {
     pub(crate) run: Option<Run>,
     pub(crate) completers: Vec<Completer>,
     pub(crate) guards: Guards,
+    /// The module that it belongs to; `None`: the server itself.
+    pub(crate) home: Option<Arc<Home>>,
     pub(crate) place: &'static Location<'static>,
     /// What was wrong with what it was told, by rule.
     pub(crate) wrong: Vec<(&'static str, Box<str>)>,
@@ -56,6 +60,7 @@ impl Facts {
             run: None,
             completers: Vec::new(),
             guards: Guards::default(),
+            home: None,
             place: Location::caller(),
             wrong: Vec::new(),
         }
@@ -77,6 +82,15 @@ impl Facts {
         }
         self.completers.retain(|other| !(other.implied && same(other)));
         self.completers.push(completer);
+    }
+
+    /// Adds what it has by default. Before anything else is looked at.
+    pub(crate) fn inherit(&mut self, workshop: &Workshop<'_>) {
+        let home = self.home.as_ref().unwrap_or(&workshop.states.own);
+        let defaults = &home.defaults;
+        merge(&mut self.tags, &defaults.tags);
+        merge_meta(&mut self.meta, defaults.meta.as_ref());
+        self.guards.add(&defaults.guards);
     }
 
     /// Its public `_meta` as the catalogue takes it.
@@ -104,6 +118,8 @@ pub(crate) struct Parts {
     /// What is known of it to who decides who sees it.
     pub(crate) facing: Arc<Facing>,
     pub(crate) place: &'static Location<'static>,
+    /// The module that it belongs to.
+    pub(crate) home: Option<Arc<Home>>,
 }
 
 /// What the checks of one kind need to know.
@@ -129,6 +145,9 @@ impl Workshop<'_> {
     pub(crate) fn ready(&mut self, facts: &mut Facts, terms: &Terms<'_>, work: Work) -> Option<Parts> {
         let key = facts.key.clone();
         for (rule, message) in std::mem::take(&mut facts.wrong) {
+            self.add(&key, rule, message);
+        }
+        if let Some((rule, message)) = facts.guards.conflict() {
             self.add(&key, rule, message);
         }
         if let Some(meta) = facts.meta.take_if(|meta| !meta.is_object()) {
@@ -162,7 +181,7 @@ impl Workshop<'_> {
             code: run.code,
             work,
         };
-        Some(Parts { entry: Arc::new(entry), completions, facing, place: facts.place })
+        Some(Parts { entry: Arc::new(entry), completions, facing, place: facts.place, home: facts.home.clone() })
     }
 
     fn check_completers(&mut self, key: &str, completers: &[Completer], terms: &Terms<'_>) {
@@ -268,6 +287,12 @@ macro_rules! facts {
         }
 
         $crate::guard::guards!(facts.guards, facts.wrong);
+
+        /// The same in a module.
+        pub(crate) fn at_home(mut self, home: &std::sync::Arc<$crate::module::Home>) -> Self {
+            self.facts.home = Some(std::sync::Arc::clone(home));
+            self
+        }
 
         pub(crate) fn facts(&self) -> &$crate::facts::Facts {
             &self.facts

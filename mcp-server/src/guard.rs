@@ -1,10 +1,8 @@
 //! What stands between a caller and an entry: scopes, who may keep what is answered, what runs around it, who sees it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::middleware::Wraps;
-use crate::module::Home;
 use crate::visible::VisibleRule;
 
 /// For how long an answer may be kept, and by whom (CACHE-1). What is left unsaid is as the server says it.
@@ -62,7 +60,7 @@ pub enum TaskSupport {
 }
 
 /// The guards of one entry, of whatever kind.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Guards {
     /// All of them are required.
     pub(crate) scopes: Vec<Box<str>>,
@@ -71,9 +69,43 @@ pub(crate) struct Guards {
     pub(crate) wraps: Wraps,
     /// All of them must show it.
     pub(crate) visible: Vec<VisibleRule>,
-    #[allow(dead_code, reason = "what it is for comes with the modules")]
-    /// The module that it belongs to; `None`: the server itself.
-    pub(crate) home: Option<Arc<Home>>,
+}
+
+impl CacheHint {
+    /// What is left unsaid is as the other says.
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self {
+            ttl: if self.ttl.is_some() { self.ttl } else { other.ttl },
+            public: if self.public.is_some() { self.public } else { other.public },
+        }
+    }
+}
+
+impl Guards {
+    /// Adds those of the module around it.
+    pub(crate) fn add(&mut self, outer: &Self) {
+        let own = std::mem::replace(&mut self.scopes, outer.scopes.clone());
+        for scope in own {
+            if !self.scopes.contains(&scope) {
+                self.scopes.push(scope);
+            }
+        }
+        self.cache = self.cache.or(outer.cache);
+        self.wraps = outer.wraps.around(&self.wraps);
+        self.visible.extend(outer.visible.iter().cloned());
+    }
+
+    /// What is said of it that cannot be kept: a rule, and why.
+    pub(crate) fn conflict(&self) -> Option<(&'static str, String)> {
+        (self.cache.public == Some(true) && !self.scopes.is_empty()).then(|| {
+            let scopes = self.scopes.join(" ");
+            let what = format!(
+                "it is for callers with the scope `{scopes}`, and its cache hint lets anybody keep and pass on what it \
+                 answers: make the hint private, or take the scope away"
+            );
+            ("CACHE-4", what)
+        })
+    }
 }
 
 /// The methods of a builder whose entry has guards.

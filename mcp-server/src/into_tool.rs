@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::defaults::Defaults;
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::tool::Tool;
@@ -74,6 +75,16 @@ pub struct Entries {
     pub resource_templates: Vec<ResourceTemplate>,
     /// Prompts.
     pub prompts: Vec<Prompt>,
+    /// The module that they are, if they are one: its name, and what all of them have.
+    pub(crate) module: Option<(Box<str>, Defaults)>,
+}
+
+impl Entries {
+    /// Makes a [`Module`](crate::Module) of them, as [`#[tools]`](macro@crate::tools) does.
+    pub fn in_module(mut self, name: impl AsRef<str>, defaults: Defaults) -> Self {
+        self.module = Some((name.as_ref().into(), defaults));
+        self
+    }
 }
 
 impl From<Vec<Tool>> for Entries {

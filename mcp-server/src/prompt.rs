@@ -193,6 +193,7 @@ impl Prompt {
     /// Its two halves: what the catalogue shows, and what runs. `None` if they cannot be had, and then there are defects.
     pub(crate) fn split(self, handle: Handle, workshop: &mut Workshop<'_>) -> Option<(catalog::Prompt, Parts)> {
         let Self { mut facts, arguments, typed } = self;
+        facts.inherit(workshop);
         let rules = typed.and_then(|Derived { marked, checks, .. }| {
             let options = Options { coerce: true, ..Options::default() };
             let faults = |fault: String| workshop.add(&facts.key, "PROMPT-2", fault);

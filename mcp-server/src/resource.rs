@@ -216,6 +216,7 @@ impl Resource {
             self = self.read_file(path);
         }
         let Self { mut facts, hints, size, repeats_meta, .. } = self;
+        facts.inherit(workshop);
         if facts.key.starts_with("https://") {
             tracing::info!(
                 uri = &*facts.key,

@@ -23,6 +23,7 @@ use crate::extract::States;
 use crate::http::Http;
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::IntoTool;
+use crate::module::Module;
 use crate::ui::IntoApp;
 use crate::visible::{self, VisibleRule};
 
@@ -248,6 +249,19 @@ impl App {
     /// Within the closure of [`App::edit`]: use the [`Edit`] there.
     pub fn add_app(&self, app: impl IntoApp) -> Result<(), BuildError> {
         self.edit(|edit| edit.add_app(app))
+    }
+
+    /// Adds all entries of a module. Clients see them after those that are there.
+    ///
+    /// # Errors
+    ///
+    /// As [`App::add_resource`].
+    ///
+    /// # Panics
+    ///
+    /// Within the closure of [`App::edit`]: use the [`Edit`] there.
+    pub fn add_module(&self, module: Module) -> Result<(), BuildError> {
+        self.edit(|edit| edit.add_module(module))
     }
 
     /// Says that what the resource of that URI holds has changed: clients that subscribed to it are told (RES-7). The URI may

@@ -11,6 +11,7 @@ use mcp_core::{Endpoint, ExtensionDecl, Revision, Span};
 use serde_json::Value;
 
 use crate::ask::{self, UsedStates};
+use crate::defaults::Defaults;
 use crate::error::BuildError;
 use crate::extension::{Extension, Methods};
 use crate::extract::States;
@@ -19,6 +20,7 @@ use crate::init::{self, Init};
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::{Entries, IntoTool, IntoTools};
 use crate::middleware::IntoMiddleware;
+use crate::module::{Home, Module};
 use crate::redact::Redact;
 use crate::seal::Keys;
 use crate::serve::{App, Edit, Offers, Own, Transports};
@@ -62,6 +64,7 @@ pub struct Server {
     hibernate_after: Option<Option<Span>>,
     idle_timeout: Option<Span>,
     states: States,
+    defaults: Defaults,
     /// Types of which more than one state was given.
     twice: Vec<&'static str>,
     pub(crate) transports: Transports,
@@ -90,6 +93,7 @@ impl Server {
             hibernate_after: None,
             idle_timeout: None,
             states: States::default(),
+            defaults: Defaults::new(),
             twice: Vec::new(),
             transports: Transports::default(),
         }
@@ -223,10 +227,30 @@ impl Server {
     /// Several more: a value whose `impl` block has [`#[tools]`](macro@crate::tools), with all resources and prompts that the
     /// block has beside its tools; or a list of tools.
     pub fn tools(self, tools: impl IntoTools) -> Self {
-        let Entries { tools, apps, resources, resource_templates, prompts } = tools.into_tools();
+        let entries = match Module::of(tools.into_tools()) {
+            Ok(module) => return self.module(module),
+            Err(entries) => entries,
+        };
+        let Entries { tools, apps, resources, resource_templates, prompts, .. } = entries;
         let server = tools.into_iter().fold(self, Self::tool);
         let server = apps.into_iter().fold(server, Self::app);
         server.resources(resources).resource_templates(resource_templates).prompts(prompts)
+    }
+
+    /// One more module: entries that belong together. Clients see them after the server's own.
+    pub fn module(mut self, module: Module) -> Self {
+        let flat = module.flat();
+        self.logging |= flat.wants_logging();
+        self.entries.add_flat(flat);
+        self
+    }
+
+    /// What the entries that are registered with the server itself have unless they say otherwise: before this or after it, and
+    /// those that are [added](App::add_tool) while it serves. A [`Module`], which a block with [`#[tools]`](macro@crate::tools) is too,
+    /// has its own; for all of them, put them into one module.
+    pub fn defaults(mut self, defaults: Defaults) -> Self {
+        self.defaults = defaults;
+        self
     }
 
     /// One more resource. Clients see them in the order in which they were registered.
@@ -392,6 +416,7 @@ impl Server {
         let around = states.wraps.needs();
         defects.extend(around.states.iter().filter_map(|wanted| states.lacks(wanted)).map(lacks_around));
         let logging = self.logging || around.logging;
+        states.own = Home::new(None, self.defaults, None, &mut defects);
         states.asking = ask::Settings::new(&policy, self.used);
         (states.init, states.assigns) = (init.as_ref().map(|init| init.keeps), policy.limits.assigns);
         let mut endpoint = Endpoint::builder(self.who)

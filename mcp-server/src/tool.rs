@@ -1,6 +1,8 @@
 //! A tool: what clients see of it, and the code that runs.
 
+pub(crate) mod compose;
 mod define;
+mod inherit;
 mod schemas;
 
 use std::fmt;
@@ -16,15 +18,17 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub(crate) use self::schemas::Promise;
-use self::schemas::{Given, Input, Output, Promised};
+use self::schemas::{Given, Input, Making, Output, Promised};
 use crate::check;
 #[cfg(feature = "tokio")]
 use crate::code::Plain;
 use crate::code::{Code, Entry, Place, ToolFn, Work};
-use crate::extract::Needs;
+use crate::defaults::CommonParam;
+use crate::extract::{Needs, Wanted};
 use crate::facts::{Parts, Workshop};
 use crate::guard::{Guards, TaskSupport, guards};
 use crate::into_icon::IntoIcon;
+use crate::module::Home;
 use crate::param::Param;
 use crate::schema;
 use crate::ui::{self, Page, Pageless};
@@ -63,6 +67,8 @@ pub struct Tool {
     open: bool,
     coerce: Option<bool>,
     guards: Guards,
+    /// The module that it belongs to; `None`: the server itself.
+    home: Option<Arc<Home>>,
     sensitive: Option<bool>,
     task_support: TaskSupport,
     /// It is in no list, and can be called all the same.
@@ -111,6 +117,7 @@ impl Tool {
             open: false,
             coerce: None,
             guards: Guards::default(),
+            home: None,
             sensitive: None,
             task_support: TaskSupport::None,
             unlisted: false,
@@ -417,6 +424,8 @@ impl Tool {
         let name = self.name.clone();
         let mut report = Report { tool: &name, defects };
         let place = self.place;
+        let home = self.home.take();
+        let (module, home) = (home.clone(), home.unwrap_or_else(|| Arc::clone(&states.own)));
         if let Some(why) = self.unreadable {
             report.add("TOOL-3", format!("the tool made at {place} cannot be read: {why}"));
             return None;
@@ -428,6 +437,7 @@ impl Tool {
             );
         }
         self.wrong.drain(..).for_each(|(rule, message)| report.add(rule, message));
+        let common = self.inherit(&home, &mut report);
         if self.description.as_deref().unwrap_or_default().trim().is_empty() {
             report.add(
                 "TOOL-3",
@@ -449,11 +459,16 @@ impl Tool {
             // So that the rest of it is looked at as well.
             Run::new(|| (), Place::Here)
         });
+        let input = self.input(run.input, coerce, common, &home, &mut report).unwrap_or_else(Input::nothing);
         let around = self.guards.wraps.needs();
-        for lacking in run.needs.states.iter().chain(&around.states).filter_map(|wanted| states.lacks(wanted)) {
-            report.add("TOOL-6", lacking);
+        for wanted in run.needs.states.iter().chain(&around.states) {
+            let lacking = match wanted {
+                Wanted::Common { id, name } => inherit::lacks(&home, &input.common, *id, name),
+                wanted => states.lacks(wanted),
+            };
+            lacking.into_iter().for_each(|lacking| report.add("TOOL-6", lacking));
         }
-        let input = self.input(run.input, coerce, &mut report).unwrap_or_else(Input::nothing);
+        let taken = input.taken(&home.defaults.types, &run.needs).map(Box::new);
         let output = match self.output.take() {
             Some(promised) => Output::promised(promised, self.any_output, &mut report),
             None => (run.output)().map(|schema| Output::derived(&schema, self.any_output, &mut report)),
@@ -473,13 +488,20 @@ impl Tool {
             cancelling: run.needs.cancelling || wraps.needs().cancelling,
             wraps,
             code: run.code,
-            work: Work::Tool { rules: input.rules, promise },
+            work: Work::Tool { rules: input.rules, promise, taken },
         };
-        Some((shown, Parts { entry: Arc::new(entry), completions: Arc::default(), facing, place }))
+        Some((shown, Parts { entry: Arc::new(entry), completions: Arc::default(), facing, place, home: module }))
     }
 
-    fn input(&mut self, derived: fn() -> Value, coerce: bool, report: &mut Report<'_>) -> Option<Input> {
-        let coerce = self.coerce.unwrap_or(coerce);
+    fn input(
+        &mut self,
+        derived: fn() -> Value,
+        coerce: bool,
+        common: Vec<CommonParam>,
+        home: &Home,
+        report: &mut Report<'_>,
+    ) -> Option<Input> {
+        let making = Making { code: derived, coerce: self.coerce.unwrap_or(coerce), common, home };
         let params = std::mem::take(&mut self.params);
         let by_params = !params.is_empty();
         if self.open && !by_params {
@@ -493,9 +515,9 @@ impl Tool {
                 report.add("TOOL-4", "its arguments are described twice, by params and by a schema: keep one of them");
                 None
             }
-            Some(given) => Input::given(given, derived, coerce, report),
-            None if by_params => Some(Input::of_params(params, self.open, derived, coerce, report)),
-            None => Some(Input::derived(derived, coerce, report)),
+            Some(given) => making.given(given, report),
+            None if by_params => Some(making.of_params(params, self.open, report)),
+            None => Some(making.derived(report)),
         }
     }
 

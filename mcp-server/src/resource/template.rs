@@ -107,6 +107,7 @@ impl ResourceTemplate {
     /// Its two halves: what the catalogue shows, and what runs. `None` if they cannot be had, and then there are defects.
     pub(crate) fn split(self, handle: Handle, workshop: &mut Workshop<'_>) -> Option<(catalog::Template, Parts)> {
         let Self { mut facts, hints } = self;
+        facts.inherit(workshop);
         let compiled = UriTemplate::parse(&facts.key).ok();
         // If it is none, the catalogue says why.
         let names: Option<Vec<&str>> = compiled.as_ref().map(|compiled| compiled.variables().collect());

@@ -14,6 +14,7 @@ use crate::extract::States;
 use crate::facts::{Parts, Workshop};
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::{Entries, IntoTool, IntoTools};
+use crate::module::{Flat, Home, Module};
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::tool::Tool;
@@ -29,6 +30,8 @@ pub struct Edit {
     changes: Vec<Change>,
     /// URIs of pages that are taken away.
     lost: Vec<Box<str>>,
+    /// What is wrong with the modules that are added.
+    wrong: Vec<Defect>,
 }
 
 impl Edit {
@@ -41,6 +44,7 @@ impl Edit {
             slots: Slots::default(),
             changes: Vec::new(),
             lost: Vec::new(),
+            wrong: Vec::new(),
         }
     }
 
@@ -53,6 +57,7 @@ impl Edit {
             slots: table.slots.clone(),
             changes: Vec::new(),
             lost: Vec::new(),
+            wrong: Vec::new(),
         }
     }
 
@@ -64,7 +69,11 @@ impl Edit {
 
     /// Several more: a value whose `impl` block has [`#[tools]`](macro@crate::tools), with all that it has; or a list.
     pub fn add_all(&mut self, tools: impl IntoTools) {
-        let Entries { tools, apps, resources, resource_templates, prompts } = tools.into_tools();
+        let entries = match Module::of(tools.into_tools()) {
+            Ok(module) => return self.add_module(module),
+            Err(entries) => entries,
+        };
+        let Entries { tools, apps, resources, resource_templates, prompts, .. } = entries;
         tools.into_iter().for_each(|tool| self.add(tool));
         apps.into_iter().for_each(|app| self.add_app(app));
         resources.into_iter().for_each(|resource| self.add_resource(resource));
@@ -122,6 +131,20 @@ impl Edit {
         }
     }
 
+    /// All entries of a module, after the others.
+    pub fn add_module(&mut self, module: Module) {
+        self.add_flat(module.flat());
+    }
+
+    pub(crate) fn add_flat(&mut self, flat: Flat) {
+        let Flat { tools, resources, templates, prompts, defects } = flat;
+        tools.into_iter().for_each(|tool| self.add(tool));
+        resources.into_iter().for_each(|resource| self.add_resource(resource));
+        templates.into_iter().for_each(|template| self.add_resource_template(template));
+        prompts.into_iter().for_each(|prompt| self.add_prompt(prompt));
+        self.wrong.extend(defects);
+    }
+
     /// Which lists it changes, each once.
     pub(super) fn changes(&self) -> Vec<Change> {
         self.changes.clone()
@@ -152,8 +175,8 @@ impl Edit {
 
     /// The table with all changes, or everything that is wrong with them.
     pub(crate) fn build(self, states: &Arc<States>, coerce: bool, offers: Offers) -> Result<Table, Vec<Defect>> {
-        let Self { tools, resources, templates, prompts, mut slots, lost, .. } = self;
-        let mut workshop = Workshop { states, coerce, defects: Vec::new(), linked: Vec::new() };
+        let Self { tools, resources, templates, prompts, mut slots, lost, wrong, .. } = self;
+        let mut workshop = Workshop { states, coerce, defects: wrong, linked: Vec::new() };
         offers.check(&tools.added, &mut workshop);
         let builder = tools.build(&mut slots, &mut workshop).fold(Catalog::builder(), catalog::Builder::tool);
         offers.check(&resources.added, &mut workshop);
@@ -228,6 +251,9 @@ trait Addition: Sized {
     /// Where it was made.
     fn place(&self) -> &'static Location<'static>;
 
+    /// The module that it belongs to.
+    fn home(&self) -> Option<&Home>;
+
     /// Whether it logs to clients.
     fn logs(&self) -> bool;
 
@@ -268,10 +294,12 @@ impl<A: Addition> Shelf<A> {
     }
 
     fn build(mut self, slots: &mut Slots, workshop: &mut Workshop<'_>) -> std::vec::IntoIter<A::Shown> {
+        // The server's own go first.
+        self.added.sort_by_key(|entry| entry.home().is_some());
         for entry in self.added {
             let twin = self.shown.iter().find(|shown| shown.key() == entry.key());
             if let Some(twin) = twin.and_then(|twin| slots.place_of(twin.handle())) {
-                workshop.add(entry.key(), A::UNIQUE, registered_twice(twin, entry.place()));
+                workshop.add(entry.key(), A::UNIQUE, registered_twice(twin, (entry.place(), entry.home())));
                 continue;
             }
             let handle = slots.reserve();
@@ -307,7 +335,7 @@ impl Offers {
 }
 
 macro_rules! addition {
-    ($entry:ident($this:ident, $offers:ident), $key:ident, $unique:literal, $place:expr, $own:expr, $logs:expr, $lacks:expr) => {
+    ($entry:ident($this:ident, $offers:ident), $key:ident, $unique:literal, $place:expr, $home:expr, $own:expr, $logs:expr, $lacks:expr) => {
         impl Addition for $entry {
             type Shown = catalog::$key;
 
@@ -321,6 +349,11 @@ macro_rules! addition {
             fn place(&self) -> &'static Location<'static> {
                 let $this = self;
                 $place
+            }
+
+            fn home(&self) -> Option<&Home> {
+                let $this = self;
+                $home
             }
 
             fn logs(&self) -> bool {
@@ -345,12 +378,13 @@ fn lacks_completions(completes: bool, offers: Offers) -> Option<(&'static str, &
     (completes && !offers.completions).then_some(("COMP-2", "completions"))
 }
 
-addition!(Tool(this, offers), Tool, "TOOL-5", this.place(), this.name(), this.wants_logging(), None);
+addition!(Tool(this, offers), Tool, "TOOL-5", this.place(), this.home(), this.name(), this.wants_logging(), None);
 addition!(
     Resource(this, offers),
     Resource,
     "RES-2",
     this.facts().place,
+    this.facts().home.as_deref(),
     &this.facts().key,
     this.facts().wants_logging(),
     (!offers.resources).then_some(("RES-1", "resources"))
@@ -360,6 +394,7 @@ addition!(
     Template,
     "RES-3",
     this.facts().place,
+    this.facts().home.as_deref(),
     &this.facts().key,
     this.facts().wants_logging(),
     {
@@ -372,6 +407,7 @@ addition!(
     Prompt,
     "PROMPT-1",
     this.facts().place,
+    this.facts().home.as_deref(),
     &this.facts().key,
     this.facts().wants_logging(),
     {
@@ -396,9 +432,24 @@ macro_rules! shown {
 
 shown!(Tool name Resource uri Template uri Prompt name);
 
-fn registered_twice(first: &Location<'_>, second: &Location<'_>) -> String {
+/// Where an entry was made, and the module that it belongs to.
+type Origin<'a> = (&'a Location<'a>, Option<&'a Home>);
+
+fn registered_twice((first, outer): Origin<'_>, (second, inner): Origin<'_>) -> String {
+    let within = |home: Option<&Home>| match home.and_then(|home| home.name.as_deref()) {
+        Some(module) => format!(" in the module `{}`", reflect(module)),
+        None => String::new(),
+    };
+    let (outer, inner) = (within(outer), within(inner));
     // What a macro made has one place, however often it is registered.
-    let places = if first == second { format!("and made at {first}") } else { format!("at {first} and at {second}") };
+    let places = if first != second {
+        format!("at {first}{outer} and at {second}{inner}")
+    } else if outer == inner {
+        format!("and made at {first}{outer}")
+    } else {
+        let own = |within: String| if within.is_empty() { " by itself".into() } else { within };
+        format!("made at {first}:{} and{}", own(outer), own(inner))
+    };
     format!(
         "registered twice, {places}: each may be there once in a server, so rename one, or take the first \
          away in the same `App::edit`"

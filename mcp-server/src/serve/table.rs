@@ -8,6 +8,7 @@ use mcp_core::{Completes, Kind};
 
 use crate::code::Entry;
 use crate::facts::Parts;
+use crate::module::Home;
 use crate::visible::Facings;
 
 /// All entries at one moment.
@@ -52,8 +53,9 @@ impl Slots {
         self.0.get(slot).filter(|slot| slot.serial == serial)?.parts.as_ref()
     }
 
-    pub(super) fn place_of(&self, handle: Handle) -> Option<&'static Location<'static>> {
-        self.get(handle).map(|parts| parts.place)
+    /// Where it was made, and the module that it belongs to.
+    pub(super) fn place_of(&self, handle: Handle) -> Option<(&'static Location<'static>, Option<&Home>)> {
+        self.get(handle).map(|parts| (parts.place, parts.home.as_deref()))
     }
 
     /// What is known of each entry to who decides who sees it.

@@ -3,10 +3,14 @@
 use mcp_core::catalog::{self, Catalog, Handle};
 use serde_json::Value;
 
-use super::Report;
+use super::{Report, compose};
 use crate::check::{Judged, Options, Rules, Violation};
+use crate::common::Taken;
+use crate::defaults::{CommonParam, CommonType};
+use crate::extract::{Needs, Wanted};
+use crate::module::Home;
 use crate::param::{self, Param};
-use crate::schema;
+use crate::schema::{self, Check};
 use crate::validate::Validator;
 
 /// A schema as data.
@@ -21,49 +25,132 @@ pub(super) struct Input {
     /// As it is published.
     pub(super) text: String,
     pub(super) rules: Rules,
+    /// The default params that are in it.
+    pub(super) common: Vec<CommonParam>,
+    /// Whether the code reads a type of its own, which knows nothing of those.
+    strips: bool,
+    /// Whether the rules add the defaults of all that is absent.
+    fills: bool,
 }
 
 impl Input {
     /// To go on with where what was given is no schema, and that was told.
     pub(super) fn nothing() -> Self {
-        Self { text: schema::nothing().to_string(), rules: Rules::nothing() }
+        Self::of(schema::nothing().to_string(), Rules::nothing())
     }
 
-    /// From the types of the code.
-    pub(super) fn derived(input: fn() -> Value, coerce: bool, report: &mut Report<'_>) -> Self {
-        let derived = schema::derive(input);
-        if let Some(text) = root_fault(&derived.published, Side::Input, report) {
-            return Self { text, rules: Rules::nothing() };
+    const fn of(text: String, rules: Rules) -> Self {
+        Self { text, rules, common: Vec::new(), strips: false, fills: false }
+    }
+
+    /// What is taken out of the arguments before the code reads them. `None` if nothing has to be.
+    pub(super) fn taken(&self, types: &[CommonType], needs: &Needs) -> Option<Taken> {
+        let wanted = needs.states.iter().any(|wanted| matches!(wanted, Wanted::Common { .. }));
+        if !wanted && (self.common.is_empty() || !self.strips) {
+            return None;
         }
-        let options = Options { coerce, ..Options::default() };
-        let rules = rules(Rules::compile(&derived.marked, &derived.checks, options), report);
-        Self { text: derived.published.to_string(), rules }
+        let names: Vec<Box<str>> = self.common.iter().map(|param| param.name.clone()).collect();
+        // A type adds its own.
+        let untyped: Vec<CommonParam> = self.common.iter().filter(|param| param.group.of.is_none()).cloned().collect();
+        let fills = (!self.fills && !untyped.is_empty()).then(|| {
+            let compose::Composed { marked, checks, .. } = compose::alone(&untyped);
+            // What is wrong with them was told of the module.
+            Rules::compile(&marked, &checks, Options { defaults: true, ..Options::default() }).ok()
+        });
+        let types = Taken::types(types, &names);
+        Some(Taken { names, types, strips: self.strips, fills: fills.flatten() })
+    }
+}
+
+/// What the schema of the arguments is made of, beside what describes them.
+pub(super) struct Making<'a> {
+    /// What the code takes.
+    pub(super) code: fn() -> Value,
+    pub(super) coerce: bool,
+    /// The default params that are not skipped.
+    pub(super) common: Vec<CommonParam>,
+    pub(super) home: &'a Home,
+}
+
+impl Making<'_> {
+    /// From the types of the code.
+    pub(super) fn derived(self, report: &mut Report<'_>) -> Input {
+        let derived = schema::derive(self.code);
+        if let Some(text) = root_fault(&derived.published, Side::Input, report) {
+            return Input::of(text, Rules::nothing());
+        }
+        let all = !self.common.is_empty() && takes_all(self.code);
+        let options = Options { coerce: self.coerce, defaults: all, ..Options::default() };
+        if self.common.is_empty() {
+            let rules = rules(Rules::compile(&derived.marked, &derived.checks, options), report);
+            return Input::of(derived.published.to_string(), rules);
+        }
+        self.composed(derived.marked, derived.checks, options, Vec::new(), report)
     }
 
     /// From parameters that were described one by one.
-    pub(super) fn of_params(
-        params: Vec<Param>,
-        open: bool,
-        code: fn() -> Value,
-        coerce: bool,
-        report: &mut Report<'_>,
-    ) -> Self {
+    pub(super) fn of_params(self, params: Vec<Param>, open: bool, report: &mut Report<'_>) -> Input {
         let param::Compiled { marked, checks, faults } = param::compile(params, open);
-        let options = Options { coerce, defaults: true, whole: takes_all(code) };
+        let options = Options { coerce: self.coerce, defaults: true, whole: takes_all(self.code) };
+        self.composed(marked, checks, options, faults, report)
+    }
+
+    /// From a schema that was given as data.
+    pub(super) fn given(self, mut given: Given, report: &mut Report<'_>) -> Option<Input> {
+        let options = Options { coerce: self.coerce, defaults: true, whole: takes_all(self.code) };
+        let own = match self.common.is_empty() {
+            true => None,
+            // What is none is told below.
+            false => given.value().filter(|schema| schema::root_fault(schema).is_none()),
+        };
+        let composed = own.map(|own| self.with_common(own, Vec::new(), report));
+        if let Some(composed) = composed.as_ref().filter(|composed| !composed.common.is_empty()) {
+            given = Given::Value(schema::unmarked(composed.marked.clone()));
+        }
+        let (text, value, validator) = given.compile(Side::Input, report)?;
+        let compose::Composed { marked, checks, common } =
+            composed.unwrap_or_else(|| compose::Composed { marked: value, checks: Vec::new(), common: Vec::new() });
+        let strips = !options.whole;
+        let options = Options { whole: options.whole || !common.is_empty(), ..options };
+        // Without a validator the server is not built: why, is told.
+        let rules =
+            validator.map_or_else(Rules::nothing, |validator| Rules::given(&marked, &checks, validator, options));
+        Some(Input { text, rules, common, strips, fills: true })
+    }
+
+    fn composed(
+        self,
+        own: Value,
+        checks: Vec<Check>,
+        options: Options,
+        faults: Vec<String>,
+        report: &mut Report<'_>,
+    ) -> Input {
+        let takes_all = takes_all(self.code);
+        let fills = options.defaults;
+        let compose::Composed { marked, checks, common } = self.with_common(own, checks, report);
+        let options = Options { whole: options.whole || !common.is_empty(), ..options };
         let compiled = match Rules::compile(&marked, &checks, options) {
             Ok(rules) if faults.is_empty() => Ok(rules),
             Ok(_) => Err(faults),
             Err(more) => Err(faults.into_iter().chain(more).collect()),
         };
-        Self { text: schema::unmarked(marked).to_string(), rules: rules(compiled, report) }
+        let text = schema::unmarked(marked).to_string();
+        Input { text, rules: rules(compiled, report), common, strips: !takes_all, fills }
     }
 
-    pub(super) fn given(given: Given, code: fn() -> Value, coerce: bool, report: &mut Report<'_>) -> Option<Self> {
-        let (text, value, validator) = given.compile(Side::Input, report)?;
-        let options = Options { coerce, defaults: true, whole: takes_all(code) };
-        // Without a validator the server is not built: why, is told.
-        let rules = validator.map_or_else(Rules::nothing, |validator| Rules::given(&value, validator, options));
-        Some(Self { text, rules })
+    fn with_common(&self, own: Value, checks: Vec<Check>, report: &mut Report<'_>) -> compose::Composed {
+        compose::compose(own.clone(), checks.clone(), self.common.clone()).unwrap_or_else(|| {
+            report.add(
+                "TOOL-4",
+                format!(
+                    "its arguments are described by a reference (`$ref`), beside which the default params of {} have no \
+                     place: describe them without one, or skip these with `.skip_default_params(..)`",
+                    self.home.noun()
+                ),
+            );
+            compose::Composed { marked: own, checks, common: Vec::new() }
+        })
     }
 }
 
@@ -196,6 +283,14 @@ impl Side {
 }
 
 impl Given {
+    /// Its value, if it is JSON.
+    fn value(&self) -> Option<Value> {
+        match self {
+            Self::Value(schema) => Some(schema.clone()),
+            Self::Text(text) => serde_json::from_str(text).ok(),
+        }
+    }
+
     fn compile(self, side: Side, report: &mut Report<'_>) -> Option<(String, Value, Option<Validator>)> {
         let (text, value) = match self {
             Self::Value(schema) => (schema.to_string(), schema),

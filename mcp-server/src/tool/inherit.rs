@@ -1,0 +1,78 @@
+//! What a tool has of its module.
+
+use std::any::TypeId;
+use std::sync::Arc;
+
+use mcp_core::fault::reflect;
+
+use super::{Report, Tool};
+use crate::check::nearest;
+use crate::common::takes_any;
+use crate::defaults::{CommonParam, merge, merge_annotations, merge_meta};
+use crate::module::Home;
+
+impl Tool {
+    /// The same in a module.
+    pub(crate) fn at_home(mut self, home: &Arc<Home>) -> Self {
+        self.home = Some(Arc::clone(home));
+        self
+    }
+
+    pub(crate) fn home(&self) -> Option<&Home> {
+        self.home.as_deref()
+    }
+
+    /// Adds what it has by default, and tells which default params it does not skip.
+    pub(super) fn inherit(&mut self, home: &Home, report: &mut Report<'_>) -> Vec<CommonParam> {
+        let defaults = &home.defaults;
+        merge(&mut self.tags, &defaults.tags);
+        merge_meta(&mut self.meta, defaults.meta.as_ref());
+        merge_annotations(&mut self.annotations, &defaults.annotations);
+        if defaults.sensitive {
+            self.sensitive = Some(true);
+        }
+        self.guards.add(&defaults.guards);
+        if let Some((rule, what)) = self.guards.conflict() {
+            report.add(rule, what);
+        }
+        let names = || defaults.params.iter().map(|param| &*param.name);
+        for skipped in self.skipped.iter().filter(|skipped| names().all(|name| name != &***skipped)) {
+            let known = match nearest(skipped, names()) {
+                Some(meant) => format!("did you mean `{}`?", reflect(meant)),
+                None if defaults.params.is_empty() => "it has none".into(),
+                None => {
+                    let all: Vec<String> = names().map(|name| format!("`{}`", reflect(name))).collect();
+                    format!("it has {}", all.join(", "))
+                }
+            };
+            let what = format!(
+                "it skips the default param `{}` (made at {}), and {} has no such param: {known}",
+                reflect(skipped),
+                self.place,
+                home.noun()
+            );
+            report.add("TOOL-4", what);
+        }
+        defaults.params.iter().filter(|param| !self.skipped.contains(&param.name)).cloned().collect()
+    }
+}
+
+/// What is wrong if its code takes the default params as that type: a clause, and what to do.
+pub(super) fn lacks(home: &Home, common: &[CommonParam], id: TypeId, name: &str) -> Option<String> {
+    if takes_any(id) {
+        return None;
+    }
+    let noun = home.noun();
+    let Some(known) = home.defaults.types.iter().find(|known| known.id == id) else {
+        return Some(format!(
+            "its code takes `Common<{name}>`, and {noun} does not give it: give it to the module with \
+             `.arguments::<{name}>()`, or as `#[tools(params = ..)]`"
+        ));
+    };
+    let is_there = |name: &str| common.iter().any(|param| *param.name == *name && param.group.of == Some(id));
+    let missing = known.required.iter().find(|name| !is_there(name))?;
+    Some(format!(
+        "its code takes `Common<{name}>`, which cannot do without `{missing}` of {noun}, and the tool skips that or has one of \
+         its own: leave either out"
+    ))
+}
