@@ -134,6 +134,8 @@ pub(crate) enum Wanted {
     Assigns(Kept),
     /// Default params of its module.
     Common { id: TypeId, name: &'static str },
+    /// Other settings than it was made with: what is wrong with them, and what to do.
+    Settings(&'static str),
 }
 
 impl Wanted {
@@ -174,6 +176,7 @@ impl States {
             Wanted::Common { name, .. } => {
                 return Some(format!("it takes `Common<{name}>`, default params of a module, which tools alone have"));
             }
+            Wanted::Settings(remedy) => return Some((*remedy).to_owned()),
         };
         if self.values.contains_key(kind) {
             None

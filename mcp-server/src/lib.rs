@@ -152,7 +152,6 @@ mod param;
 mod private;
 mod progress;
 mod prompt;
-#[cfg(feature = "http")]
 mod rate_limit;
 mod redact;
 mod resource;
@@ -196,7 +195,6 @@ pub use param::Param;
 pub use private::Verdict;
 pub use progress::{Amount, Progress};
 pub use prompt::{Prompt, PromptArg};
-#[cfg(feature = "http")]
 pub use rate_limit::{RateKeyInput, RateLimit};
 pub use resource::{Resource, ResourceTemplate};
 pub use seal::Keys;

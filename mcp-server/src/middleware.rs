@@ -13,6 +13,7 @@ pub use self::form::IntoMiddleware;
 use crate::call_error::CallError;
 use crate::ctx::Ctx;
 use crate::extract::Needs;
+pub use crate::rate_limit::{RateKeyInput, RateLimit};
 
 /// What came of a call, before it is put into words: an answer, or why there is none.
 ///

@@ -6,11 +6,16 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use mcp_core::Caller;
+use mcp_core::fault::Fault;
+use mcp_core::{Caller, Era};
 
 mod buckets;
 
 use self::buckets::{Buckets, Rate};
+use crate::call_error::CallError;
+use crate::ctx::Ctx;
+use crate::extract::{Needs, Wanted};
+use crate::middleware::{CallResult, Middleware, Next};
 
 /// The most keys of a limit: 100,000, which take 4 MiB.
 const KEYS: usize = 100_000;
@@ -31,6 +36,20 @@ type KeyFn = dyn Fn(&RateKeyInput<'_>) -> Option<String> + Send + Sync;
 /// A client is its principal, where one is known, and else its address; a network of IPv6 (/64) is one client. All that have neither
 /// are one. Behind a proxy everybody has the proxy's address: see `http::PeerAddr`, or count [by](RateLimit::by)
 /// something else.
+///
+/// It limits all HTTP requests as [`Server::rate_limit`](crate::Server::rate_limit), and calls as a [`Middleware`]: of a whole
+/// server, or of one entry, over any transport. A call that is one too many ends with an error of the protocol that says when to try
+/// again (TOOL-17), which is 429 with `Retry-After` where nothing was sent before it. A run that goes on with what the client
+/// was [asked](crate::ask) is not counted again, but on 2026-07-28, where it is a request of its own (MRTR-14).
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_server::{RateLimit, Server, Tool};
+///
+/// let report = Tool::new("report").description("Makes the report, which takes long.");
+/// let server = Server::new("my-app", "1.0.0")
+///     .tool(report.wrap(RateLimit::new(3, Duration::from_secs(3600))).run(|| "It is made."));
+/// ```
 ///
 /// Clones of a limit count together; each of the methods below makes it a limit of its own. What is counted stays in this
 /// process, so several nodes let through as many times as much.
@@ -152,6 +171,27 @@ impl RateLimit {
     }
 }
 
+impl Middleware for RateLimit {
+    async fn call(&self, ctx: Ctx, next: Next) -> CallResult {
+        let goes_on = ctx.resume().is_some() && ctx.peer().revision.era() == Era::Legacy;
+        if !goes_on {
+            RateKeyInput::with(&ctx, |who| self.check(who)).map_err(|wait| CallError::fault(too_many(wait)))?;
+        }
+        next.run().await
+    }
+
+    fn needs(&self, needs: &mut Needs) {
+        needs.states.extend(self.mistake().map(Wanted::Settings));
+    }
+}
+
+fn too_many(wait: Duration) -> Fault {
+    let ms = wait.as_nanos().div_ceil(1_000_000).max(1);
+    Fault::internal(format!("Too many requests: try again in {} s", ms.div_ceil(1_000)))
+        .with_data(format!(r#"{{"retryAfterMs":{ms}}}"#))
+        .with_status(429)
+}
+
 impl fmt::Debug for RateLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RateLimit")
@@ -185,14 +225,22 @@ pub struct RateKeyInput<'a> {
 
 impl<'a> RateKeyInput<'a> {
     /// A caller of whom no more is known.
-    #[allow(dead_code, reason = "what wraps calls will use it")]
-    pub(crate) const fn of(caller: &'a Caller) -> Self {
+    const fn of(caller: &'a Caller) -> Self {
         Self {
             caller,
             address: None,
             #[cfg(feature = "http")]
             headers: None,
         }
+    }
+
+    /// Who made a call.
+    fn with<T>(ctx: &Ctx, look: impl FnOnce(&RateKeyInput<'_>) -> T) -> T {
+        #[cfg(feature = "http")]
+        if let Some(head) = ctx.transport::<crate::http::RequestHead>() {
+            return look(&RateKeyInput::of_http(ctx.caller(), head.peer_addr(), head.headers()));
+        }
+        look(&RateKeyInput::of(ctx.caller()))
     }
 
     /// Who sent a request with that head.

@@ -171,6 +171,19 @@ async fn who_asks_too_often_gets_429_until_it_may_again_sec_2() {
 }
 
 #[tokio::test]
+async fn a_call_of_a_limited_tool_that_is_one_too_many_is_429_tool_17() {
+    let (_, clock) = hand_clock();
+    let limited = Tool::new("limited").description("A tool of a test.");
+    let limited = limited.wrap(RateLimit::new(1, Duration::from_secs(60)).clock(clock)).run(|| "limited");
+    let service = service(server().authenticate(by_token).tool(limited));
+    let call = || request(&call("limited", json!({})), Some("secret"));
+    assert_eq!(answer(&service, call()).await.0, 200);
+    let (status, _, body) = answer(&service, call()).await;
+    assert_eq!((status, &body["id"], &body["error"]["code"]), (429, &json!(1), &json!(-32603)));
+    assert_eq!(body["error"]["data"], json!({"retryAfterMs": 60_000}));
+}
+
+#[tokio::test]
 async fn an_answer_to_a_question_is_a_request_of_its_own_mrtr_14() {
     let (seconds, clock) = hand_clock();
     let service = service(server().rate_limit(RateLimit::new(1, Duration::from_secs(60)).clock(clock)));

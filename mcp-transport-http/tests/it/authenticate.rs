@@ -386,10 +386,10 @@ async fn a_limiter_that_panics_lets_nobody_in() {
     }
 }
 
-/// Says from where it is called.
-struct Where(Tools);
+/// Says what it is told of the request that calls it.
+struct Told(Tools);
 
-impl Handler for Where {
+impl Handler for Told {
     fn endpoint(&self) -> &Arc<Endpoint> {
         self.0.endpoint()
     }
@@ -399,18 +399,47 @@ impl Handler for Where {
     }
 
     fn call(&self, mut call: Call, link: Link) -> Running {
-        let peer = link.context::<RequestHead>().and_then(RequestHead::peer_addr);
+        let head = link.context::<RequestHead>().unwrap();
         if let mcp_core::Kind::Tool { arguments, .. } = &mut call.kind {
-            *arguments = json!({"text": peer.map(|peer| peer.to_string())}).to_string().into();
+            let header = |name| head.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+            let told = [head.peer_addr().map(|peer| peer.to_string()), header("authorization"), header("x-trace")];
+            *arguments = json!({"text": told}).to_string().into();
         }
         self.0.call(call, link)
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_token_is_handed_on_to_nobody_auth_10() {
+    let memory = mcp_transport_http::store::Memory::with_clock(&mcp_core::policy::Policy::default(), || {
+        Instant::now().into_std()
+    });
+    let nodes = [(); 2].map(|()| {
+        let all = Arc::new(memory.clone());
+        let cluster = mcp_transport_http::Cluster::new(all.clone(), all.clone(), all);
+        build(McpService::builder(Told(Tools::new())).authenticate(by_token).cluster(cluster))
+    });
+    let session = send(&nodes[0], of("ada", legacy(None, &initialize("2025-11-25")))).await.session();
+    let ask = || {
+        let mut request = of("ada", legacy_call(&session, 1, "echo", json!({})));
+        request.headers_mut().insert("x-trace", "7".parse().unwrap());
+        request
+    };
+    assert_eq!(send(&nodes[0], ask()).await.text(), r#"echo [null,"Bearer ada","7"]"#);
+    assert_eq!(
+        send(&nodes[1], ask()).await.text(),
+        r#"echo [null,null,"7"]"#,
+        "the node that runs it trusts the one that asks"
+    );
+    let mut stolen = ask();
+    stolen.headers_mut().remove("authorization");
+    assert_eq!(send(&nodes[1], stolen).await.status, 401);
+}
+
 #[tokio::test]
 async fn the_server_tells_the_address_of_the_other_end() {
     let limited = Arc::new(Mutex::new(None));
-    let service = build(McpService::builder(Where(Tools::new())).limit({
+    let service = build(McpService::builder(Told(Tools::new())).limit({
         let limited = Arc::clone(&limited);
         move |head: &Parts, _: &Caller| {
             *limited.lock().unwrap() = head.extensions.get::<PeerAddr>().copied();
@@ -418,13 +447,16 @@ async fn the_server_tells_the_address_of_the_other_end() {
         }
     }));
     let got = send(&service, modern_call("echo", json!({}))).await;
-    assert_eq!((got.text(), *limited.lock().unwrap()), ("echo null".into(), None));
+    assert_eq!((got.text(), *limited.lock().unwrap()), ("echo [null,null,null]".into(), None));
     let served = Served::new(service).await;
     let mut client = served.client().await;
     let own = client.io.get_ref().local_addr().unwrap();
     for _ in 0..2 {
         let got = client.ask(modern_call("echo", json!({}))).await;
-        assert_eq!((got.text(), *limited.lock().unwrap()), (format!("echo \"{own}\""), Some(PeerAddr(own))));
+        assert_eq!(
+            (got.text(), *limited.lock().unwrap()),
+            (format!("echo [\"{own}\",null,null]"), Some(PeerAddr(own)))
+        );
     }
 }
 
