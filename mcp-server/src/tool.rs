@@ -574,6 +574,9 @@ impl Tool {
         if self.any_output {
             tool = tool.with_any_output();
         }
+        if self.unlisted {
+            tool = tool.with_unlisted();
+        }
         if let Some(meta) = &self.meta {
             tool = tool.with_meta(&meta.to_string());
             tool = match ui::where_no_pages_are(meta) {
