@@ -25,7 +25,7 @@ use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::IntoTool;
 use crate::module::Module;
 use crate::ui::IntoApp;
-use crate::visible::{self, VisibleRule};
+use crate::visible::{self, Rules, VisibleRule};
 
 /// A server that was built: what adapters drive, and what serves over stdio and HTTP. Cheap to clone, and every clone is the
 /// same server.
@@ -377,7 +377,8 @@ impl Handler for App {
 
     fn view(&self, caller: &Caller) -> View {
         let table = self.0.table.load();
-        visible::view(&table.view, &table.facings, &self.0.own.visible, caller, &self.0.states)
+        let rules = Rules { own: &self.0.own.visible, endpoint: &self.0.endpoint, states: &self.0.states };
+        visible::view(&table.view, &table.facings, &rules, caller)
     }
 
     fn call(&self, call: Call, link: Link) -> Running {
