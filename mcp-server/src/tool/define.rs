@@ -7,6 +7,7 @@ use super::Tool;
 use super::schemas::{Given, Promised};
 use crate::check::{self, kind, nearest};
 use crate::error::BuildError;
+use crate::guard::TaskSupport;
 use crate::serve::{Edit, Offers};
 
 impl Tool {
@@ -166,7 +167,7 @@ impl Reader {
 
     fn annotations(&mut self) {
         for (name, value) in self.object("annotations", "TOOL-15") {
-            let hints = &mut self.tool.annotations;
+            let (hints, sensitive) = (&mut self.tool.annotations, &mut self.tool.sensitive);
             let hint = match (name.as_str(), &value) {
                 (_, Value::Null) => continue,
                 ("title", Value::String(title)) => {
@@ -182,6 +183,7 @@ impl Reader {
                 ("destructiveHint", _) => &mut hints.destructive,
                 ("idempotentHint", _) => &mut hints.idempotent,
                 ("openWorldHint", _) => &mut hints.open_world,
+                ("sensitive", _) => sensitive,
                 _ => {
                     self.unknown("`annotations` of its definition", &name, &ANNOTATIONS);
                     continue;
@@ -242,20 +244,26 @@ impl Reader {
         Ok(read)
     }
 
-    /// What one revision lets a tool say of tasks. It is checked; this server offers none.
+    /// Whether it can be run as a task (TASK-2), in the words of the protocol or in ours.
     fn execution(&mut self) {
         for (name, value) in self.object("execution", "TOOL-3") {
-            match (name.as_str(), value.as_str()) {
-                ("taskSupport", Some("forbidden" | "optional")) => {}
-                ("taskSupport", Some("required")) => {
-                    self.wrong("TOOL-3", "its definition asks for tasks, which this server does not offer");
-                }
-                ("taskSupport", _) => self.wrong(
-                    "TOOL-3",
-                    "`execution.taskSupport` of its definition must be \"forbidden\", \"optional\" or \"required\"",
-                ),
-                _ => self.unknown("`execution` of its definition", &name, &["taskSupport"]),
+            if name != "taskSupport" {
+                self.unknown("`execution` of its definition", &name, &["taskSupport"]);
+                continue;
             }
+            self.tool.task_support = match value.as_str() {
+                Some("none" | "forbidden") => TaskSupport::None,
+                Some("supported" | "optional") => TaskSupport::Supported,
+                Some("required") => TaskSupport::Required,
+                _ => {
+                    self.wrong(
+                        "TASK-2",
+                        "`execution.taskSupport` of its definition must be \"none\" or \"forbidden\", \"supported\" or \
+                         \"optional\", or \"required\"",
+                    );
+                    continue;
+                }
+            };
         }
     }
 
@@ -286,5 +294,6 @@ const MEMBERS: [&str; 11] = [
     "_meta",
     "execution",
 ];
-const ANNOTATIONS: [&str; 5] = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+const ANNOTATIONS: [&str; 6] =
+    ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "sensitive"];
 const ICON: [&str; 4] = ["src", "mimeType", "sizes", "theme"];
