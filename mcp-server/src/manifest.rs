@@ -189,6 +189,7 @@ impl Manifest {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoTools for Manifest {
     fn into_tools(self) -> Entries {
         let Self { mut tools, defects, place, .. } = self;
