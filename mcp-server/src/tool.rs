@@ -429,6 +429,14 @@ impl Tool {
         Self { origin: Some(origin), place, ..self }
     }
 
+    /// Its name and its place in a manifest, if it is from one.
+    pub(crate) fn place_in_manifest(&self) -> Option<(Box<str>, Box<str>)> {
+        match &self.origin {
+            Some(Origin::At(place)) => Some((self.name.clone(), place.clone())),
+            _ => None,
+        }
+    }
+
     pub(crate) const fn has_code(&self) -> bool {
         self.run.is_some()
     }

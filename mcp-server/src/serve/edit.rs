@@ -178,6 +178,7 @@ impl Edit {
         let Self { tools, resources, templates, prompts, mut slots, lost, wrong, .. } = self;
         let mut workshop = Workshop { states, coerce, defects: wrong, linked: Vec::new() };
         offers.check(&tools.added, &mut workshop);
+        let origins: Vec<_> = tools.added.iter().filter_map(Tool::place_in_manifest).collect();
         let builder = tools.build(&mut slots, &mut workshop).fold(Catalog::builder(), catalog::Builder::tool);
         offers.check(&resources.added, &mut workshop);
         let builder = resources.build(&mut slots, &mut workshop).fold(builder, catalog::Builder::resource);
@@ -196,7 +197,14 @@ impl Edit {
                 lost.iter().filter(|page| view.resource(page).is_none()).for_each(|page| warn_of_page(&view, page));
                 Ok(Table { view, facings: slots.facings(), slots })
             }
-            Err(found) => Err(workshop.defects.into_iter().chain(found).collect()),
+            Err(mut found) => {
+                for defect in &mut found {
+                    if let Some((_, place)) = origins.iter().find(|(name, _)| *name == defect.entry) {
+                        defect.message = format!("{place}: {}", defect.message).into();
+                    }
+                }
+                Err(workshop.defects.into_iter().chain(found).collect())
+            }
         }
     }
 }
