@@ -13,6 +13,7 @@ use crate::assigns::{Assignable, Kept};
 use crate::call_error::CallError;
 use crate::cancel::Cancelled;
 use crate::ctx::Ctx;
+use crate::focus::Focus;
 use crate::middleware::Wraps;
 use crate::module::Home;
 use crate::redact::Redact;
@@ -156,6 +157,8 @@ pub(crate) struct States {
     pub(crate) assigns: usize,
     /// What runs around every call.
     pub(crate) wraps: Wraps,
+    /// Which tools are listed, if not all.
+    pub(crate) focus: Option<Focus>,
     /// What its own entries have by default.
     pub(crate) own: Arc<Home>,
     /// The server itself, once it is built. Weak: it owns this.

@@ -120,6 +120,8 @@ pub(crate) struct Parts {
     pub(crate) place: &'static Location<'static>,
     /// The module that it belongs to.
     pub(crate) home: Option<Arc<Home>>,
+    /// Of a tool: whether it may be told of to who looks for one.
+    pub(crate) findable: bool,
 }
 
 /// What the checks of one kind need to know.
@@ -181,7 +183,8 @@ impl Workshop<'_> {
             code: run.code,
             work,
         };
-        Some(Parts { entry: Arc::new(entry), completions, facing, place: facts.place, home: facts.home.clone() })
+        let (entry, home) = (Arc::new(entry), facts.home.clone());
+        Some(Parts { entry, completions, facing, place: facts.place, home, findable: false })
     }
 
     fn check_completers(&mut self, key: &str, completers: &[Completer], terms: &Terms<'_>) {

@@ -1,6 +1,7 @@
 //! What a server is once it is built: what it offers, which may come and go while it serves.
 
 mod edit;
+mod focus;
 mod table;
 
 use std::fmt;
@@ -381,7 +382,12 @@ impl Handler for App {
         visible::view(&table.view, &table.facings, &rules, caller)
     }
 
-    fn call(&self, call: Call, link: Link) -> Running {
+    fn call(&self, mut call: Call, link: Link) -> Running {
+        match self.redirected(&self.0.table.load(), &mut call, &link) {
+            Ok(Some(entry)) => return entry.call(call, link),
+            Ok(None) => {}
+            Err(fault) => return Running::Done(Outcome::Fail(fault)),
+        }
         let entry = match &call.kind {
             Kind::Extension { method, .. } => self.0.own.methods.get(method).cloned(),
             Kind::Init => self.0.own.init.clone(),

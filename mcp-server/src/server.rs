@@ -63,7 +63,7 @@ pub struct Server {
     /// In place of what the policy says.
     hibernate_after: Option<Option<Span>>,
     idle_timeout: Option<Span>,
-    states: States,
+    pub(crate) states: States,
     defaults: Defaults,
     /// Types of which more than one state was given.
     twice: Vec<&'static str>,
@@ -460,6 +460,9 @@ impl Server {
         let init = init.map(|init| init.into_entry(&states, &mut defects));
         let own = Own { methods, init, visible: self.visible.into() };
         let table = self.entries.build(&states, self.coerce, offers).map_err(|found| defects.extend(found));
+        if let (Ok(table), Some(focus)) = (&table, &states.focus) {
+            defects.extend(focus.check(|name| table.has_tool(name)));
+        }
         let endpoint = endpoint.build().map_err(|found| defects.extend(found));
         #[cfg(feature = "http")]
         defects.extend(self.transports.http.defects());

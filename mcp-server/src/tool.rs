@@ -523,6 +523,12 @@ impl Tool {
         let tags = std::mem::take(&mut self.tags);
         let own_wraps = std::mem::take(&mut self.guards.wraps);
         let unchecked = self.unchecked_output;
+        let for_page = self.meta.as_ref().is_some_and(|meta| matches!(ui::where_no_pages_are(meta), Pageless::Nothing));
+        let mut findable = !self.unlisted && !for_page;
+        if let Some(focus) = &states.focus {
+            self.unlisted |= !focus.lists(&name);
+            findable &= !focus.is_own(&name);
+        }
         let shown = self.shown(handle, &input.text, output.as_ref().map(|output| &*output.text));
         let promise = output.and_then(|output| output.promise);
         let promise = promise.map(|promise| if unchecked { Promise::Structured } else { promise });
@@ -536,7 +542,8 @@ impl Tool {
             code: run.code,
             work: Work::Tool { rules: input.rules, promise, taken },
         };
-        Some((shown, Parts { entry: Arc::new(entry), completions: Arc::default(), facing, place, home: module }))
+        let (entry, completions) = (Arc::new(entry), Arc::default());
+        Some((shown, Parts { entry, completions, facing, place, home: module, findable }))
     }
 
     fn input(
