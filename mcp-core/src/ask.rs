@@ -20,6 +20,7 @@ use crate::fault::Fault;
 use crate::machine::Kind;
 use crate::peer::{Caller, Revision};
 use crate::question::{Question, Response, Resume};
+use crate::reply::Reply;
 use crate::settle::Settled;
 use crate::time::Time;
 use crate::wire::{Message, Param, decode, write};
@@ -107,7 +108,7 @@ pub(crate) fn input_required(
     out.push(b',');
     out.extend_from_slice(endpoint.result_meta());
     out.extend_from_slice(b"}}");
-    Ok(Settled::Answered(out, 200))
+    Ok(Settled::Answered(out, Reply::json(200)))
 }
 
 /// The params of a question, in the words of a revision (ELIC-3).

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use crate::caching::Caching;
 use crate::catalog::View;
 use crate::machine::{Call, CallId, Kind, Level, MachineId, StreamId, Ticket};
 use crate::modern::Step;
@@ -46,6 +47,8 @@ pub(crate) struct Slot {
     pub(crate) deadline: Option<Time>,
     /// How often it has asked the client.
     pub(crate) rounds: u32,
+    /// How long its answer may be kept, and by whom, if it does not say that itself.
+    pub(crate) hint: Caching,
     /// Whether its sender was shown what was chosen for it, so that no cache may share the answer (CACHE-4). Legacy ones are
     /// told nothing of caches.
     pub(crate) chosen: bool,
@@ -91,6 +94,8 @@ pub(crate) struct Admission {
     pub(crate) resume: Option<Box<Resume>>,
     /// How often the request asked before it came here: a modern retry brings that along in its sealed state (MRTR-12).
     pub(crate) rounds: u32,
+    /// As [`Slot::hint`].
+    pub(crate) hint: Caching,
     /// As [`Slot::chosen`].
     pub(crate) chosen: bool,
     /// As [`Slot::assigns`].
@@ -122,6 +127,7 @@ impl Slot {
             level: admission.level,
             deadline,
             rounds: admission.rounds,
+            hint: admission.hint,
             chosen: admission.chosen,
             assigns: admission.assigns,
             queued: false,

@@ -9,6 +9,7 @@ use core::fmt;
 
 mod about;
 mod generations;
+mod guard;
 mod list;
 mod meta;
 mod prompt;
@@ -26,7 +27,7 @@ pub use prompt::{Prompt, PromptArgument};
 pub use resource::{Resource, Template};
 pub use schema::{Mirror, MirrorKind};
 use shelf::Shelf;
-pub use tool::{Tool, ToolAnnotations};
+pub use tool::{TaskSupport, Tool, ToolAnnotations};
 pub use view::{Found, Item, Sight, View};
 
 /// The registrant's own name for an entry. A call names its entry by it, so that a swapped catalogue harms nothing.
@@ -60,6 +61,14 @@ impl Catalog {
     #[must_use]
     pub const fn generations(&self) -> Generations {
         self.generations
+    }
+
+    /// Whether any entry asks for scopes.
+    pub(crate) const fn has_scopes(&self) -> bool {
+        self.tools.has_scopes()
+            || self.resources.has_scopes()
+            || self.templates.has_scopes()
+            || self.prompts.has_scopes()
     }
 
     /// The tools, in the order of registration.

@@ -19,6 +19,7 @@ use crate::outputs::Outputs;
 use crate::peer::{Caller, Era};
 use crate::policy::Clock;
 use crate::question::{Question, Response, Resume};
+use crate::reply::Reply;
 use crate::settle::{self, Settled};
 use crate::stream::Stream;
 use crate::streams::Streams;
@@ -83,7 +84,7 @@ impl Desk {
     /// Carries out what was decided about a request.
     pub(crate) fn proceed(&mut self, step: Result<Step, Fault>, id: &Id, from: &Caller, stream: StreamId, era: Era) {
         let fault = match step {
-            Ok(Step::Answer(response)) => return self.answer(stream, response, 200),
+            Ok(Step::Answer(response)) => return self.answer(stream, response, Reply::json(200)),
             Ok(Step::Open(opening)) => return self.open(*opening, stream),
             Ok(Step::Run(admission)) if self.calls.len() < self.endpoint.limits().calls => {
                 return self.start(admission, from, stream, self.deadline());
@@ -100,7 +101,8 @@ impl Desk {
 
     fn refuse(&mut self, fault: Fault, id: &Id, stream: StreamId, era: Era) {
         let status = if era == Era::Legacy { settle::legacy_status(&fault) } else { fault.status() };
-        self.answer(stream, settle::error(Some(id), &fault), status);
+        let head = Reply::refusal_of(&self.endpoint, &fault, status);
+        self.answer(stream, settle::error(Some(id), &fault), head);
         self.outputs.event(Event::Refused(fault));
     }
 
@@ -116,7 +118,7 @@ impl Desk {
             self.outputs.event(event);
         }
         match settle::settle(slot, outcome, now, &self.endpoint) {
-            Settled::Answered(response, status) => self.finish(index, response, status),
+            Settled::Answered(response, head) => self.finish(index, response, head),
             Settled::Again(resume) => self.run(index, Some(resume)),
             Settled::Ask(questions, state) => self.ask(index, questions, state),
         }
@@ -296,7 +298,7 @@ impl Desk {
                 Phase::Running | Phase::Initializing(_) => self.outputs.push(Output::Abandon(slot.call)),
                 Phase::Asking(asking) => self.withdraw(slot.stream, &asking.open.clone(), why),
             }
-            self.finish(index, response, 200);
+            self.finish(index, response, Reply::json(200));
         }
     }
 
@@ -317,9 +319,9 @@ impl Desk {
     }
 
     /// Queues an answer on a stream.
-    pub(crate) fn answer(&mut self, stream: StreamId, json: Vec<u8>, status: u16) {
+    pub(crate) fn answer(&mut self, stream: StreamId, json: Vec<u8>, head: Reply) {
         let Some(target) = self.streams.get_mut(stream) else { return };
-        let reply = target.answer(json, status, self.endpoint.limits());
+        let reply = target.answer(json, head, self.endpoint.limits());
         self.said(stream, reply);
     }
 
@@ -348,7 +350,7 @@ impl Desk {
     }
 
     /// Tells the driver what happened on a stream, and forgets one that nobody reads and nothing is owed on.
-    fn said(&mut self, id: StreamId, reply: Option<crate::Reply>) {
+    fn said(&mut self, id: StreamId, reply: Option<Reply>) {
         if self.streams.get(id).is_some_and(Stream::is_over) {
             return self.forget(id);
         }
@@ -391,11 +393,11 @@ impl Desk {
         self.outputs.push(Output::Call(ticket, call));
     }
 
-    fn finish(&mut self, index: u32, response: Vec<u8>, status: u16) {
+    fn finish(&mut self, index: u32, response: Vec<u8>, head: Reply) {
         let Some(slot) = self.calls.take(index) else { return };
         self.stop_timers(slot.call);
         self.shut(&slot);
-        self.answer(slot.stream, response, status);
+        self.answer(slot.stream, response, head);
     }
 
     fn stop_timers(&mut self, call: CallId) {
@@ -420,7 +422,7 @@ impl Desk {
             write::request_open(&mut out, &Id::from_u64(id), question.method());
             if let Err(fault) = ask::params(&mut out, &question, peer.revision) {
                 let response = settle::error(self.calls.get(index).map(|slot| &slot.id), &fault);
-                return self.finish(index, response, fault.status());
+                return self.finish(index, response, Reply::refusal_of(&self.endpoint, &fault, fault.status()));
             }
             out.push(b'}');
             self.next_question += 1;
@@ -505,7 +507,7 @@ impl Desk {
             }
         }
         self.outputs.event(Event::TimedOut(call));
-        self.finish(index, response, fault.status());
+        self.finish(index, response, Reply::refusal_of(&self.endpoint, &fault, fault.status()));
     }
 
     fn questions_timed_out(&mut self, call: CallId) {

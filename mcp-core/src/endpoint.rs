@@ -15,8 +15,12 @@ use crate::encode::{self, SERVER_INFO};
 use crate::extension::ExtensionDecl;
 use crate::fault::{Code, Fault, reflect};
 use crate::machine::Change;
-use crate::peer::{Capabilities, Era, Peer, Revision};
+use crate::peer::{Capabilities, Era, Peer, Revision, Scopes};
 use crate::policy::{Limits, Policy, Seal, Timing};
+
+mod scopes;
+
+use scopes::Implied;
 
 /// The server's name, capabilities and bounds. Immutable; every machine of a server shares one.
 #[derive(Debug)]
@@ -31,6 +35,8 @@ pub struct Endpoint {
     seal: Option<Arc<dyn Seal>>,
     pages: Option<ShownBy>,
     init: bool,
+    implied: Implied,
+    resource_metadata: Option<Box<str>>,
     /// Indexed by legacy revision.
     initialize: [Bytes; LEGACY],
     /// The same for a client that cannot be told of changes.
@@ -90,6 +96,9 @@ pub struct EndpointBuilder {
     seal: Option<Arc<dyn Seal>>,
     pages: Option<ShownBy>,
     init: bool,
+    /// Each scope, and those that it includes, as they were declared.
+    implied: Vec<(Box<str>, Scopes)>,
+    resource_metadata: Option<Box<str>>,
 }
 
 impl EndpointBuilder {
@@ -138,9 +147,11 @@ impl EndpointBuilder {
         self
     }
 
-    /// For how long, and by whom, lists and `server/discover` may be kept (CACHE-1). A list of which something is hidden from its caller
-    /// is private all the same (CACHE-4). [`Caching::NONE`] by default. What a resource holds says it by itself:
-    /// [`ResourceAnswer`](crate::answer::ResourceAnswer).
+    /// For how long, and by whom, what is said to all may be kept (CACHE-1): `server/discover`, and lists and resources as far as the
+    /// [entries](crate::CacheHint) say nothing else. [`Caching::NONE`] by default.
+    ///
+    /// A list is kept no longer than its items, and by its caller alone if that holds of one of them, if one asks for scopes, or if
+    /// something is hidden from its caller (CACHE-4). What a resource says [in its answer](crate::answer::ResourceAnswer) goes first.
     #[must_use]
     pub const fn caching(mut self, caching: Caching) -> Self {
         self.caching = caching;
@@ -248,6 +259,8 @@ impl EndpointBuilder {
             seal: self.seal,
             pages: self.pages,
             init: self.init,
+            implied: scopes::closure(&self.implied),
+            resource_metadata: self.resource_metadata,
         }))
     }
 
@@ -278,6 +291,7 @@ impl EndpointBuilder {
             let before = &self.extensions[..index];
             extension.check(before, &mut defects);
         }
+        self.check_authorization(&mut defects);
         defects
     }
 
@@ -364,6 +378,8 @@ impl Endpoint {
             seal: None,
             pages: None,
             init: false,
+            implied: Vec::new(),
+            resource_metadata: None,
         }
     }
 
@@ -427,7 +443,7 @@ impl Endpoint {
         self.sessions
     }
 
-    /// For how long, and by whom, lists may be kept of which nothing is hidden.
+    /// For how long, and by whom, what is listed or read may be kept where the entries say nothing else.
     #[must_use]
     pub const fn caching(&self) -> Caching {
         self.caching

@@ -115,7 +115,7 @@ impl Exchange {
     /// Carries out what was decided about the request.
     fn proceed(&mut self, step: Result<Step, Fault>, id: &Id, from: &Caller, deadline: Option<Time>) {
         match step {
-            Ok(Step::Answer(response)) => self.finish(response, 200),
+            Ok(Step::Answer(response)) => self.finish(response, Reply::json(200)),
             Ok(Step::Run(admission)) => {
                 let (slot, resume) = Slot::new(admission, from, StreamId::ONLY, deadline);
                 self.rearm();
@@ -144,8 +144,8 @@ impl Exchange {
             }
             Err(fault) => {
                 self.outputs.event(Event::Refused(fault.clone()));
-                if let Settled::Answered(response, status) = settle::refuse(&slot, fault, &self.endpoint) {
-                    self.finish(response, status);
+                if let Settled::Answered(response, head) = settle::refuse(&slot, fault, &self.endpoint) {
+                    self.finish(response, head);
                 }
             }
         }
@@ -173,12 +173,12 @@ impl Exchange {
             self.outputs.event(event);
         }
         match settle::settle(&mut slot, outcome, self.clock.now(), &self.endpoint) {
-            Settled::Answered(response, status) => self.finish(response, status),
+            Settled::Answered(response, head) => self.finish(response, head),
             Settled::Again(resume) => self.run(slot, Some(resume)),
             // Unreachable by construction: only a legacy slot asks so.
             Settled::Ask(..) => {
                 let fault = Fault::internal("A modern request cannot ask while it runs");
-                self.finish(settle::error(Some(&slot.id), &fault), fault.status());
+                self.finish(settle::error(Some(&slot.id), &fault), Reply::refusal(&fault));
             }
         }
     }
@@ -238,7 +238,7 @@ impl Exchange {
             let response = settle::error(Some(&slot.id), &fault);
             self.outputs.push(Output::Abandon(call));
             self.outputs.event(Event::TimedOut(call));
-            return self.finish(response, fault.status());
+            return self.finish(response, Reply::refusal(&fault));
         }
         if self.keep_alive.is_some_and(|at| at <= now) {
             let reply = self.stream.keep_alive();
@@ -264,12 +264,12 @@ impl Exchange {
                 let fault = Fault::shutting_down();
                 let response = settle::error(Some(&slot.id), &fault);
                 self.outputs.push(Output::Abandon(slot.call));
-                self.finish(response, fault.status());
+                self.finish(response, Reply::refusal(&fault));
             }
             // SUB-11: what was told is told, and the client learns that no more will come.
             Phase::Listening(listen) if why == Close::Shutdown => {
                 let result = listen.result(&self.endpoint);
-                self.finish(result, 200);
+                self.finish(result, Reply::json(200));
             }
             Phase::Claiming(listen) if why == Close::Shutdown => {
                 let id = listen.id.clone();
@@ -283,13 +283,14 @@ impl Exchange {
     }
 
     fn refuse(&mut self, id: Option<&Id>, fault: Fault) {
-        let (response, status) = (settle::error(id, &fault), fault.status());
+        let head = Reply::refusal_of(&self.endpoint, &fault, fault.status());
+        let response = settle::error(id, &fault);
         self.outputs.event(Event::Refused(fault));
-        self.finish(response, status);
+        self.finish(response, head);
     }
 
-    fn finish(&mut self, response: Vec<u8>, status: u16) {
-        let reply = self.stream.answer(response, status, self.endpoint.limits());
+    fn finish(&mut self, response: Vec<u8>, head: Reply) {
+        let reply = self.stream.answer(response, head, self.endpoint.limits());
         self.end(reply);
     }
 

@@ -5,6 +5,9 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString as _};
 use core::fmt;
 
+use crate::peer::Scopes;
+use crate::time::Span;
+
 /// A JSON-RPC error code that this server may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Code(i64);
@@ -30,6 +33,8 @@ impl Code {
     pub const URL_REQUIRED: Self = Self(-32042);
     /// Resource not found (legacy only).
     pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
+    /// Outside the reserved range, as the protocol has none for it.
+    const INSUFFICIENT_SCOPE: Self = Self(403);
 
     /// A code of the application's own.
     ///
@@ -55,6 +60,16 @@ pub struct Fault {
     message: Cow<'static, str>,
     data: Option<Box<str>>,
     status: u16,
+    remedy: Option<Remedy>,
+}
+
+/// What would make the same request succeed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// A caller with all of these.
+    Scopes(Scopes),
+    /// Patience.
+    Wait(Span),
 }
 
 impl Fault {
@@ -69,7 +84,7 @@ impl Fault {
             Code::METHOD_NOT_FOUND => 404,
             _ => 200,
         };
-        Self { code, message: message.into(), data: None, status }
+        Self { code, message: message.into(), data: None, status, remedy: None }
     }
 
     /// -32700, status 400.
@@ -122,6 +137,48 @@ impl Fault {
         Self::internal(alloc::format!("Initialization failed: {reason}"))
     }
 
+    /// 403, also the HTTP status: the caller lacks scopes of these, all of which it needs (AUTH-6). On HTTP the answer carries a
+    /// challenge that names them.
+    ///
+    /// ```
+    /// use mcp_core::{Fault, Scopes};
+    ///
+    /// let fault = Fault::insufficient_scope(&Scopes::parse("notes:read notes:write"));
+    /// assert_eq!(fault.message(), "Insufficient scope. Required: notes:read notes:write");
+    /// assert_eq!((fault.code().get(), fault.status()), (403, 403));
+    /// assert_eq!(fault.data(), Some(r#"{"requiredScopes":["notes:read","notes:write"]}"#));
+    /// ```
+    #[must_use]
+    pub fn insufficient_scope(required: &Scopes) -> Self {
+        let mut data = alloc::vec::Vec::new();
+        let mut object = crate::encode::json::Object::open(&mut data);
+        crate::encode::strings(object.key("requiredScopes"), required.iter());
+        object.close();
+        Self::new(Code::INSUFFICIENT_SCOPE, alloc::format!("Insufficient scope. Required: {}", required.join()))
+            .with_data(String::from_utf8_lossy(&data))
+            .with_status(403)
+            .with_remedy(Remedy::Scopes(required.clone()))
+    }
+
+    /// -32603 with status 429: the client asks too often, and is to wait for that long. On HTTP the answer carries `Retry-After`.
+    ///
+    /// ```
+    /// use mcp_core::{Fault, Span};
+    ///
+    /// let fault = Fault::too_many(Span(1_500));
+    /// assert_eq!(fault.message(), "Too many requests: try again in 2 s");
+    /// assert_eq!((fault.code().get(), fault.status()), (-32603, 429));
+    /// assert_eq!(fault.data(), Some(r#"{"retryAfterMs":1500}"#));
+    /// ```
+    #[must_use]
+    pub fn too_many(retry_after: Span) -> Self {
+        let ms = retry_after.0.max(1);
+        Self::internal(alloc::format!("Too many requests: try again in {} s", ms.div_ceil(1000)))
+            .with_data(alloc::format!("{{\"retryAfterMs\":{ms}}}"))
+            .with_status(429)
+            .with_remedy(Remedy::Wait(Span(ms)))
+    }
+
     /// -32601, naming the method.
     #[must_use]
     pub fn method_not_found(method: &str) -> Self {
@@ -160,8 +217,24 @@ impl Fault {
     }
 
     /// A fault as it was recorded, whatever it holds.
-    pub(crate) const fn recorded(code: i64, message: String, data: Option<Box<str>>, status: u16) -> Self {
-        Self { code: Code(code), message: Cow::Owned(message), data, status }
+    pub(crate) const fn recorded(
+        code: i64,
+        message: String,
+        data: Option<Box<str>>,
+        status: u16,
+        remedy: Option<Remedy>,
+    ) -> Self {
+        Self { code: Code(code), message: Cow::Owned(message), data, status, remedy }
+    }
+
+    fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.remedy = Some(remedy);
+        self
+    }
+
+    /// What would make the same request succeed, if that is known.
+    pub(crate) const fn remedy(&self) -> Option<&Remedy> {
+        self.remedy.as_ref()
     }
 
     /// The code.

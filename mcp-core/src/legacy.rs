@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use crate::answer::{Answer, ToolAnswer};
+use crate::caching::Caching;
 use crate::calls::{Admission, Slot};
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
@@ -163,7 +164,7 @@ pub(crate) fn judge(phase: &mut Phase, court: &Court<'_>, id: &Id, reach: Reach)
         }
         ("resources/subscribe", Phase::Ready(ready)) if follows => {
             let uri = methods::uri(court)?;
-            court.view.resource(&uri).ok_or_else(|| Fault::resource_not_found(&uri))?;
+            methods::resource(court, &uri)?;
             ready.subscriptions.add(&uri, court.from, endpoint.limits())?;
             Ok(Step::Answer(modern::answer(id, b"{}")))
         }
@@ -216,7 +217,7 @@ fn run(court: &Court<'_>, method: Method, ready: &Ready, id: &Id) -> Result<Step
             return Ok(Step::Answer(out));
         }
         Method::Tool => return call_tool(court, ready, id),
-        Method::Resource => methods::read_resource(court)?,
+        Method::Resource => methods::read_resource(court)?.kind,
         Method::Prompt => methods::get_prompt(court)?,
         Method::Complete => match methods::complete(court)? {
             Some(kind) => kind,
@@ -254,6 +255,7 @@ fn admission(court: &Court<'_>, ready: &Ready, id: &Id, kind: Kind) -> Result<Ad
         level: None,
         resume: None,
         rounds: 0,
+        hint: Caching::NONE,
         chosen: false,
         assigns: None,
     })

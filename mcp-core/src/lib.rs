@@ -176,7 +176,7 @@ mod unjudged;
 pub mod uri_template;
 pub mod wire;
 
-pub use caching::Caching;
+pub use caching::{CacheHint, Caching};
 pub use catalog::{Catalog, Generations, Handle, View};
 pub use endpoint::{Endpoint, EndpointBuilder};
 pub use event_log::EventLog;

@@ -17,7 +17,7 @@ use crate::fault::Fault;
 use crate::listeners::Claim;
 use crate::machine::Change;
 use crate::modern::Court;
-use crate::peer::Caller;
+use crate::peer::{Caller, Scopes};
 use crate::settle;
 use crate::wire::{Id, Param, decode, write};
 
@@ -67,9 +67,10 @@ impl Listen {
     ///
     /// # Errors
     ///
-    /// -32602 for parameters of another shape, and for more URIs than one client may follow (SUB-14).
+    /// -32602 for parameters of another shape, and for more URIs than one client may follow (SUB-14); 403 if scopes are missing for any
+    /// of them, naming those of all (AUTH-6).
     pub(crate) fn admit(court: &Court<'_>, id: &Id) -> Result<Self, Fault> {
-        let Court { endpoint, message, from, view, .. } = *court;
+        let Court { endpoint, message, from, .. } = *court;
         let asked = message.param(Param::Notifications).and_then(json::members);
         let asked = asked.ok_or_else(|| wrong("notifications", "must be an object: `{}` asks for nothing"))?;
         let (mut lists, mut uris) = (Lists::default(), None);
@@ -85,13 +86,13 @@ impl Listen {
                 },
                 (URIS, None) => {
                     let asked = strings(value, endpoint)?;
-                    uris = endpoint.has_subscriptions().then(|| visible(asked, view));
+                    uris = if endpoint.has_subscriptions() { Some(visible(asked, court)?) } else { None };
                 }
                 // SUB-2: what is not known here is not honoured, which the acknowledgement shows.
                 (_, None) => {}
             }
         }
-        let (caller, assigns) = (from.clone(), view.assigns());
+        let (caller, assigns) = (from.clone(), court.view.assigns());
         let mut listen = Self { id: id.clone(), caller, assigns, lists, uris, bytes: 0 };
         listen.bytes = listen.most_bytes(endpoint);
         Ok(listen)
@@ -124,9 +125,14 @@ impl Listen {
         self.follows(uri).then_some(&self.caller)
     }
 
-    /// Word of a resource's new contents, if that was asked for and the caller may still see it (SUB-9).
-    pub(crate) fn updated(&self, uri: &str, view: &View) -> Option<Vec<u8>> {
-        (self.follows(uri) && view.through(&self.assigns).resource(uri).is_some()).then(|| self.update(uri))
+    /// Word of a resource's new contents, if that was asked for and the caller may still see and use it (SUB-9).
+    pub(crate) fn updated(&self, uri: &str, view: &View, endpoint: &Endpoint) -> Option<Vec<u8>> {
+        if !self.follows(uri) {
+            return None;
+        }
+        let view = view.through(&self.assigns);
+        let permitted = view.resource(uri).is_some_and(|found| endpoint.permits(&self.caller, found.scopes()));
+        permitted.then(|| self.update(uri))
     }
 
     /// The answer, with which it ends (SUB-11).
@@ -203,9 +209,21 @@ fn strings(array: &str, endpoint: &Endpoint) -> Result<Vec<Box<str>>, Fault> {
     Ok(uris)
 }
 
-fn visible(mut uris: Vec<Box<str>>, view: &View) -> Box<[Box<str>]> {
-    uris.retain(|uri| view.resource(uri).is_some());
-    uris.into()
+/// Those that are there for the caller.
+fn visible(mut uris: Vec<Box<str>>, court: &Court<'_>) -> Result<Box<[Box<str>]>, Fault> {
+    let mut missing = Vec::new();
+    uris.retain(|uri| {
+        let Some(found) = court.view.resource(uri) else { return false };
+        let admitted = court.admits(found.scopes());
+        if admitted.is_err() {
+            missing.extend(found.scopes().iter().filter(|scope| !missing.contains(scope)).collect::<Vec<_>>());
+        }
+        admitted.unwrap_or(false)
+    });
+    if missing.is_empty() {
+        return Ok(uris.into());
+    }
+    Err(Fault::insufficient_scope(&Scopes::parse(&missing.join(" "))))
 }
 
 fn wrong(place: &str, problem: &str) -> Fault {

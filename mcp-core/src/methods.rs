@@ -7,13 +7,14 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use crate::caching::{Caching, ListHint};
 use crate::catalog::{Found, Prompt, PromptArgument, Tool, View};
 use crate::encode::json::{self, members};
 use crate::endpoint::Endpoint;
 use crate::fault::{Fault, reflect};
 use crate::machine::{Completes, Kind};
 use crate::modern::{Court, kept};
-use crate::peer::{Peer, Revision};
+use crate::peer::{Peer, Revision, Scopes};
 use crate::wire::{Param, decode, write};
 
 /// A method that lists or runs what the server offers.
@@ -36,6 +37,7 @@ pub(crate) enum Listed {
     Prompts,
 }
 
+/// How a page of a list is written, and what its items say of it together.
 type WriteList = fn(&View, Revision, Option<&str>, usize, &mut Vec<u8>) -> Result<(), Fault>;
 
 impl Method {
@@ -56,8 +58,33 @@ impl Method {
     }
 }
 
-/// One page of a list: its items and `nextCursor` (PAGE-1).
-pub(crate) fn write_page(out: &mut Vec<u8>, list: Listed, court: &Court<'_>, peer: &Peer) -> Result<(), Fault> {
+impl Court<'_> {
+    /// Whether what asks for these scopes is there for the caller. On a byte stream nobody can be told to come back with another
+    /// token, so that for a caller without a principal there is nothing that asks for any.
+    ///
+    /// # Errors
+    ///
+    /// 403 if it is there, and the caller lacks one of them (AUTH-6).
+    pub(crate) fn admits(&self, scopes: &Scopes) -> Result<bool, Fault> {
+        if self.endpoint.permits(self.from, scopes) {
+            return Ok(true);
+        }
+        if self.is_told_of_scopes() { Err(Fault::insufficient_scope(scopes)) } else { Ok(false) }
+    }
+
+    /// What is listed for the caller.
+    fn listed(&self) -> Cow<'_, View> {
+        if self.is_told_of_scopes() { Cow::Borrowed(self.view) } else { self.view.unscoped() }
+    }
+
+    const fn is_told_of_scopes(&self) -> bool {
+        self.head.is_some() || self.from.principal.is_some()
+    }
+}
+
+/// One page of a list: its items and `nextCursor` (PAGE-1). Returns how long it may be kept, and by whom, as far as the items and
+/// the endpoint say it.
+pub(crate) fn write_page(out: &mut Vec<u8>, list: Listed, court: &Court<'_>, peer: &Peer) -> Result<Caching, Fault> {
     let cursor = match court.message.param(Param::Cursor) {
         None => None,
         Some(_) => match court.message.param_str(Param::Cursor) {
@@ -65,14 +92,17 @@ pub(crate) fn write_page(out: &mut Vec<u8>, list: Listed, court: &Court<'_>, pee
             None => return Err(Fault::invalid_params("`cursor` must be a string that this server sent")),
         },
     };
-    let write: WriteList = match list {
-        Listed::Tools if court.endpoint.shows_pages(peer) => View::write_tools,
-        Listed::Tools => View::write_pageless_tools,
-        Listed::Resources => View::write_resources,
-        Listed::Templates => View::write_templates,
-        Listed::Prompts => View::write_prompts,
+    let view = court.listed();
+    let pageless = !court.endpoint.shows_pages(peer);
+    let (write, hint): (WriteList, ListHint) = match list {
+        Listed::Tools if pageless => (View::write_pageless_tools, view.tools_hint(true)),
+        Listed::Tools => (View::write_tools, view.tools_hint(false)),
+        Listed::Resources => (View::write_resources, view.resources_hint()),
+        Listed::Templates => (View::write_templates, view.templates_hint()),
+        Listed::Prompts => (View::write_prompts, view.prompts_hint()),
     };
-    write(court.view, peer.revision, cursor.as_deref(), court.endpoint.limits().page, out)
+    write(&view, peer.revision, cursor.as_deref(), court.endpoint.limits().page, out)?;
+    Ok(hint.or(court.endpoint.caching()).seen_by_one(view.is_filtered()))
 }
 
 /// The tool that a `tools/call` names (TOOL-8).
@@ -80,7 +110,10 @@ pub(crate) fn tool<'a>(court: &Court<'a>) -> Result<&'a Tool, Fault> {
     let Some(name) = court.message.param_str(Param::Name) else {
         return Err(Fault::invalid_params("`params.name` must be a string that names a tool"));
     };
-    court.view.tool(&name).ok_or_else(|| Fault::invalid_params(alloc::format!("Unknown tool: {}", reflect(&name))))
+    match court.view.tool(&name) {
+        Some(tool) if court.admits(tool.scopes())? => Ok(tool),
+        _ => Err(Fault::invalid_params(alloc::format!("Unknown tool: {}", reflect(&name)))),
+    }
 }
 
 /// The call of a tool.
@@ -97,15 +130,34 @@ fn arguments(court: &Court<'_>) -> Result<Bytes, Fault> {
     }
 }
 
+/// A `resources/read` to be run.
+pub(crate) struct Read {
+    pub(crate) kind: Kind,
+    /// For how long what it holds may be kept, and by whom, if the answer does not say that.
+    pub(crate) hint: Caching,
+    /// Whether not everybody may read it.
+    pub(crate) scoped: bool,
+}
+
 /// The resource that a `resources/read` names (RES-4, RES-5).
-pub(crate) fn read_resource(court: &Court<'_>) -> Result<Kind, Fault> {
+pub(crate) fn read_resource(court: &Court<'_>) -> Result<Read, Fault> {
     let uri = uri(court)?;
-    let (resource, variables) = match court.view.resource(&uri) {
-        Some(Found::Resource(resource)) => (resource.handle(), Vec::new()),
-        Some(Found::Template(template, variables)) => (template.handle(), variables),
-        None => return Err(Fault::resource_not_found(&uri)),
+    let found = resource(court, &uri)?;
+    let hint = found.caching().or(court.endpoint.caching());
+    let scoped = !found.scopes().is_empty();
+    let (resource, variables) = match found {
+        Found::Resource(resource) => (resource.handle(), Vec::new()),
+        Found::Template(template, variables) => (template.handle(), variables),
     };
-    Ok(Kind::Resource { resource, uri: uri.into(), variables })
+    Ok(Read { kind: Kind::Resource { resource, uri: uri.into(), variables }, hint, scoped })
+}
+
+/// What answers for that URI.
+pub(crate) fn resource<'a>(court: &Court<'a>, uri: &str) -> Result<Found<'a>, Fault> {
+    match court.view.resource(uri) {
+        Some(found) if court.admits(found.scopes())? => Ok(found),
+        _ => Err(Fault::resource_not_found(uri)),
+    }
 }
 
 /// `params.uri`, decoded.
@@ -121,7 +173,7 @@ pub(crate) fn get_prompt(court: &Court<'_>) -> Result<Kind, Fault> {
     let Some(name) = court.message.param_str(Param::Name) else {
         return Err(Fault::invalid_params("`params.name` must be a string that names a prompt"));
     };
-    let prompt = prompt(court.view, &name)?;
+    let prompt = prompt(court, &name)?;
     let strings = strings(court.message.param(Param::Arguments), "params.arguments")?;
     let given = |argument: &&PromptArgument| strings.iter().any(|(name, _)| **name == *argument.name());
     let missing: Vec<&str> = prompt
@@ -138,8 +190,11 @@ pub(crate) fn get_prompt(court: &Court<'_>) -> Result<Kind, Fault> {
     Ok(Kind::Prompt { prompt: prompt.handle(), name: prompt.shared_name(), arguments: object(&strings) })
 }
 
-fn prompt<'a>(view: &'a View, name: &str) -> Result<&'a Prompt, Fault> {
-    view.prompt(name).ok_or_else(|| Fault::invalid_params(alloc::format!("Unknown prompt: {}", reflect(name))))
+fn prompt<'a>(court: &Court<'a>, name: &str) -> Result<&'a Prompt, Fault> {
+    match court.view.prompt(name) {
+        Some(prompt) if court.admits(prompt.scopes())? => Ok(prompt),
+        _ => Err(Fault::invalid_params(alloc::format!("Unknown prompt: {}", reflect(name)))),
+    }
 }
 
 /// What a `completion/complete` asks for: a call, or nothing to propose (COMP-1, COMP-3).
@@ -167,7 +222,7 @@ pub(crate) fn complete(court: &Court<'_>) -> Result<Option<Kind>, Fault> {
     let (of, completes) = match text(&reference, "type").as_deref() {
         Some("ref/prompt") => {
             let named = text(&reference, "name").ok_or_else(|| wrong("`ref.name` must be a string"))?;
-            let prompt = prompt(court.view, &named)?;
+            let prompt = prompt(court, &named)?;
             let found = prompt.arguments().iter().find(|argument| argument.name() == name);
             let found = found.ok_or_else(|| unknown("the prompt"))?;
             (Completes::Prompt { prompt: prompt.handle(), name: prompt.shared_name() }, found.is_completed())
@@ -175,10 +230,13 @@ pub(crate) fn complete(court: &Court<'_>) -> Result<Option<Kind>, Fault> {
         Some("ref/resource") => {
             let uri = text(&reference, "uri").ok_or_else(|| wrong("`ref.uri` must be a string"))?;
             // A client may send the template, or what it made of it (COMP-1).
-            let template = match (court.view.template(&uri), court.view.resource(&uri)) {
-                (Some(template), _) | (None, Some(Found::Template(template, _))) => template,
-                (None, Some(Found::Resource(_))) => return Err(unknown("the resource")),
-                (None, None) => return Err(wrong(&alloc::format!("unknown resource template `{}`", reflect(&uri)))),
+            let found = court.view.template(&uri).map(|template| Found::Template(template, Vec::new()));
+            let template = match found.or_else(|| court.view.resource(&uri)) {
+                Some(found) if court.admits(found.scopes())? => match found {
+                    Found::Template(template, _) => template,
+                    Found::Resource(_) => return Err(unknown("the resource")),
+                },
+                _ => return Err(wrong(&alloc::format!("unknown resource template `{}`", reflect(&uri)))),
             };
             let known = template.compiled().is_some_and(|compiled| compiled.variables().any(|own| own == name));
             if !known {

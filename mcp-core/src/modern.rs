@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use crate::ask;
+use crate::caching::Caching;
 use crate::calls::Admission;
 use crate::catalog::View;
 use crate::endpoint::Endpoint;
@@ -56,6 +57,7 @@ impl Step {
             level: None,
             resume: None,
             rounds: 0,
+            hint: Caching::NONE,
             chosen: false,
             assigns: None,
         };
@@ -163,6 +165,7 @@ impl Requested<'_> {
             level: self.level,
             resume: None,
             rounds: 0,
+            hint: Caching::NONE,
             chosen: false,
             assigns: None,
         }
@@ -175,9 +178,9 @@ fn list(court: &Court<'_>, list: Listed, request: &Requested<'_>) -> Result<Step
     let mut out = Vec::with_capacity(512);
     write::result_open(&mut out, request.id);
     out.extend_from_slice(b"{\"resultType\":\"complete\",");
-    methods::write_page(&mut out, list, court, &request.peer)?;
+    let caching = methods::write_page(&mut out, list, court, &request.peer)?;
     out.push(b',');
-    court.endpoint.caching().seen_by_one(apart || is_chosen(court)).write(&mut out);
+    caching.seen_by_one(apart || is_chosen(court)).write(&mut out);
     out.push(b',');
     out.extend_from_slice(court.endpoint.result_meta());
     out.extend_from_slice(b"}}");
@@ -186,6 +189,7 @@ fn list(court: &Court<'_>, list: Listed, request: &Requested<'_>) -> Result<Step
 
 fn run(court: &Court<'_>, method: Method, request: Requested<'_>) -> Result<Step, Fault> {
     let Court { endpoint, message, head, from, .. } = *court;
+    let (mut hint, mut scoped) = (Caching::NONE, false);
     let (kind, mirrors) = match method {
         Method::List(listed) => return list(court, listed, &request),
         Method::Tool => {
@@ -195,7 +199,11 @@ fn run(court: &Court<'_>, method: Method, request: Requested<'_>) -> Result<Step
             require(&request.peer.capabilities, tool.needs())?;
             (methods::call_tool(court, tool)?, tool.mirrors())
         }
-        Method::Resource => (methods::read_resource(court).map_err(as_modern)?, &[][..]),
+        Method::Resource => {
+            let read = methods::read_resource(court).map_err(as_modern)?;
+            (hint, scoped) = (read.hint, read.scoped);
+            (read.kind, &[][..])
+        }
         Method::Prompt => (methods::get_prompt(court)?, &[][..]),
         Method::Complete => match methods::complete(court)? {
             Some(kind) => return Ok(Step::Run(request.admission(message, kind))),
@@ -209,7 +217,8 @@ fn run(court: &Court<'_>, method: Method, request: Requested<'_>) -> Result<Step
     }
     let mut admission = request.admission(message, kind);
     (admission.resume, admission.rounds) = (retry.resume, retry.rounds);
-    admission.chosen = is_chosen(court);
+    admission.hint = hint;
+    admission.chosen = scoped || is_chosen(court);
     Ok(Step::Run(admission))
 }
 

@@ -326,6 +326,22 @@ impl Scopes {
         self.iter().any(|granted| granted == scope)
     }
 
+    /// All of them, separated by spaces.
+    pub(crate) fn join(&self) -> String {
+        self.iter().collect::<Vec<&str>>().join(" ")
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Whether a text can be a scope by RFC 6749: visible ASCII without quotes and backslashes.
+    pub(crate) fn is_token(text: &str) -> bool {
+        !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~'))
+    }
+
     /// The scopes, in the order given.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(|scopes| scopes.iter()).map(|scope| &**scope)

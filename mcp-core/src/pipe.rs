@@ -23,6 +23,7 @@ use crate::machine::{CallId, Close, Event, Gate, Input, Machine, MachineId, Outp
 use crate::modern::{self, Court};
 use crate::peer::{Caller, Era};
 use crate::policy::Clock;
+use crate::reply::Reply;
 use crate::session::refuse_batch;
 use crate::settle;
 use crate::stream::Stream;
@@ -156,7 +157,7 @@ impl Pipe {
     }
 
     fn refuse(&mut self, id: Option<&Id>, fault: Fault) {
-        self.desk.answer(StreamId::ONLY, settle::error(id, &fault), fault.status());
+        self.desk.answer(StreamId::ONLY, settle::error(id, &fault), Reply::refusal(&fault));
         self.desk.outputs.event(Event::Refused(fault));
     }
 

@@ -1,10 +1,16 @@
 //! Status, shape and headers of an answer, as hints for transports that have them.
 
-use crate::fault::Fault;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::endpoint::Endpoint;
+use crate::fault::{Fault, Remedy};
+use crate::peer::Scopes;
 use crate::roster::SessionId;
 
 /// How a stream begins: HTTP status, shape and headers. A byte stream needs none of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// The HTTP status.
     pub status: u16,
@@ -14,6 +20,10 @@ pub struct Reply {
     pub session: Option<SessionId>,
     /// With 405, the methods that are allowed instead.
     pub allow: Option<&'static str>,
+    /// With 403, what a token must be good for: the value of `WWW-Authenticate` (AUTH-6). Printable ASCII.
+    pub challenge: Option<Arc<str>>,
+    /// With 429, for how many seconds the client is to wait, at least one: the value of `Retry-After`.
+    pub retry_after: Option<u32>,
 }
 
 /// What the bytes of a stream are.
@@ -29,25 +39,49 @@ pub enum Form {
 
 impl Reply {
     /// 202, no body: a notification or response was taken (HTTP-8).
-    pub const ACCEPTED: Self = Self { status: 202, form: Form::Empty, session: None, allow: None };
+    pub const ACCEPTED: Self = Self::new(202, Form::Empty);
     /// 204, no body: the session is deleted (HTTP-23, A22).
-    pub const DELETED: Self = Self { status: 204, form: Form::Empty, session: None, allow: None };
+    pub const DELETED: Self = Self::new(204, Form::Empty);
     /// 200, an event stream.
-    pub const EVENTS: Self = Self { status: 200, form: Form::Events, session: None, allow: None };
+    pub const EVENTS: Self = Self::new(200, Form::Events);
+
+    /// That status and shape, with no headers but those of the shape.
+    #[must_use]
+    pub const fn new(status: u16, form: Form) -> Self {
+        Self { status, form, session: None, allow: None, challenge: None, retry_after: None }
+    }
 
     /// One JSON text with that status.
     #[must_use]
     pub const fn json(status: u16) -> Self {
-        Self { status, form: Form::Json, session: None, allow: None }
+        Self::new(status, Form::Json)
     }
 
     /// The reply that carries a fault.
     #[must_use]
-    pub const fn refusal(fault: &Fault) -> Self {
-        Self::json(fault.status())
+    pub fn refusal(fault: &Fault) -> Self {
+        Self::with_remedy(fault, fault.status(), None)
     }
 
-    /// The headers that belong to it, the session's aside.
+    /// The same of an endpoint, with another status where the era wants one.
+    pub(crate) fn refusal_of(endpoint: &Endpoint, fault: &Fault, status: u16) -> Self {
+        Self::with_remedy(fault, status, endpoint.resource_metadata())
+    }
+
+    /// Each status goes with a remedy of its own: one that was changed says something else.
+    fn with_remedy(fault: &Fault, status: u16, metadata: Option<&str>) -> Self {
+        let mut reply = Self::json(status);
+        match (status, fault.remedy()) {
+            (403, Some(Remedy::Scopes(scopes))) => reply.challenge = Some(challenge(scopes, metadata).into()),
+            (429 | 503, Some(Remedy::Wait(span))) => {
+                reply.retry_after = Some(u32::try_from(span.0.div_ceil(1000).max(1)).unwrap_or(u32::MAX));
+            }
+            _ => {}
+        }
+        reply
+    }
+
+    /// The headers that belong to it and are the same for all: those of the session, the challenge and `retry_after` aside.
     pub fn headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         let form: &[(&str, &str)] = match self.form {
             Form::Empty => &[],
@@ -59,7 +93,36 @@ impl Reply {
                 ("x-accel-buffering", "no"),
             ],
         };
-        let busy: &[(&str, &str)] = if self.status == 503 { &[("retry-after", "1")] } else { &[] };
+        let busy: &[(&str, &str)] =
+            if self.status == 503 && self.retry_after.is_none() { &[("retry-after", "1")] } else { &[] };
         form.iter().chain(busy).copied().chain(self.allow.map(|methods| ("allow", methods)))
     }
+}
+
+/// What a token must be good for, by RFC 6750 and RFC 9728: all scopes in one challenge (AUTH-6), and no wildcard (SEC-4).
+///
+/// Handlers name scopes too. What cannot be one is left out, so that nothing needs to be escaped.
+fn challenge(scopes: &Scopes, metadata: Option<&str>) -> String {
+    let asked = scopes.iter().filter(|scope| Scopes::is_token(scope) && !scope.contains('*'));
+    let asked = asked.collect::<Vec<&str>>().join(" ");
+    let mut text = String::from("Bearer error=\"insufficient_scope\"");
+    let mut member = |name: &str, value: &str| {
+        text.push_str(", ");
+        text.push_str(name);
+        text.push_str("=\"");
+        text.push_str(value);
+        text.push('"');
+    };
+    if !asked.is_empty() {
+        member("scope", &asked);
+    }
+    if let Some(metadata) = metadata {
+        member("resource_metadata", metadata);
+    }
+    let description = match asked.is_empty() {
+        true => String::from("Insufficient scope"),
+        false => alloc::format!("Insufficient scope. Required: {asked}"),
+    };
+    member("error_description", &description);
+    text
 }

@@ -84,7 +84,7 @@ pub fn delete(endpoint: &Endpoint, head: &Head<'_>) -> Route {
 #[must_use]
 pub fn other(endpoint: &Endpoint) -> (Reply, Vec<u8>) {
     let allow = if endpoint.legacy() && endpoint.sessions() { VERBS } else { "POST, OPTIONS" };
-    (Reply { status: 405, form: Form::Empty, session: None, allow: Some(allow) }, Vec::new())
+    (Reply { allow: Some(allow), ..Reply::new(405, Form::Empty) }, Vec::new())
 }
 
 /// The answer where there is no session of that id (HTTP-22), or none for this principal (HTTP-21).
@@ -218,7 +218,7 @@ fn post_batch(endpoint: &Endpoint, head: &Head<'_>, version: Version) -> Result<
 fn session_only(endpoint: &Endpoint, head: &Head<'_>) -> Result<SessionId, Route> {
     let version = Version::of(head, endpoint);
     if version == Version::Modern || !endpoint.legacy() || !endpoint.sessions() {
-        let reply = Reply { status: 405, form: Form::Empty, session: None, allow: Some("POST") };
+        let reply = Reply { allow: Some("POST"), ..Reply::new(405, Form::Empty) };
         return Err(Route::Reply(reply, Vec::new()));
     }
     let session = named_session(endpoint, head).and_then(|session| match session {

@@ -234,7 +234,7 @@ impl Session {
                 },
                 (Err(unread), Some(stream)) if !unread.silent => {
                     let error = settle::error(unread.id.as_ref(), &unread.fault);
-                    self.desk.answer(stream, error, 200);
+                    self.desk.answer(stream, error, Reply::json(200));
                 }
                 (Err(_), _) => {}
             }

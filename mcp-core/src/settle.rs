@@ -17,14 +17,15 @@ use crate::fault::{Code, Fault};
 use crate::machine::{Change, Event, Kind, Note, Outcome};
 use crate::peer::{Ability, Era, Revision};
 use crate::question::{Question, Resume};
+use crate::reply::Reply;
 use crate::time::Time;
 use crate::wire::write;
 
 /// What comes of a run.
 #[derive(Debug)]
 pub(crate) enum Settled {
-    /// The request is answered: a whole JSON-RPC response, and the HTTP status that fits.
-    Answered(Vec<u8>, u16),
+    /// The request is answered: a whole JSON-RPC response, and the head that fits.
+    Answered(Vec<u8>, Reply),
     /// A legacy client must be asked.
     Ask(Vec<(Box<str>, Question)>, Bytes),
     /// The client cannot be asked at all: run again with that for an answer.
@@ -35,7 +36,7 @@ pub(crate) enum Settled {
 pub(crate) fn settle(slot: &mut Slot, outcome: Outcome, now: Time, endpoint: &Endpoint) -> Settled {
     match outcome {
         Outcome::Complete(answer) => match complete(slot, &answer, endpoint) {
-            Ok(response) => Settled::Answered(response, 200),
+            Ok(response) => Settled::Answered(response, Reply::json(200)),
             Err(fault) => refuse(slot, fault, endpoint),
         },
         Outcome::Fail(fault) => refuse(slot, fault, endpoint),
@@ -205,7 +206,8 @@ fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>
         }
         (Answer::Resource(answer), Kind::Resource { uri, .. }) => {
             // MRTR-16: what the client's answers went into is good for this once.
-            let caching = if slot.rounds > 0 { Caching::NONE } else { answer.caching.seen_by_one(slot.chosen) };
+            let said = if answer.caching == Caching::NONE { slot.hint } else { answer.caching };
+            let caching = if slot.rounds > 0 { Caching::NONE } else { said.seen_by_one(slot.chosen) };
             encode::resource_result(&mut out, revision, uri, answer, caching, endpoint);
         }
         (Answer::Prompt(answer), Kind::Prompt { .. }) => encode::prompt_result(&mut out, revision, answer, endpoint),
@@ -240,14 +242,14 @@ pub(crate) fn refuse(slot: &Slot, fault: Fault, endpoint: &Endpoint) -> Settled 
         (Era::Legacy, 400 | 404) => 200,
         (_, status) => status,
     };
-    Settled::Answered(error(Some(&slot.id), &fault), status)
+    Settled::Answered(error(Some(&slot.id), &fault), Reply::refusal_of(endpoint, &fault, status))
 }
 
 /// A tool's answer in the words of an error that its client does not know.
 fn as_tool_error(slot: &Slot, fault: &Fault, endpoint: &Endpoint) -> Settled {
     match complete(slot, &Answer::Tool(ToolAnswer::error(fault.message())), endpoint) {
-        Ok(response) => Settled::Answered(response, 200),
-        Err(fault) => Settled::Answered(error(Some(&slot.id), &fault), 200),
+        Ok(response) => Settled::Answered(response, Reply::json(200)),
+        Err(fault) => Settled::Answered(error(Some(&slot.id), &fault), Reply::json(200)),
     }
 }
 

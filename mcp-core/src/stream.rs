@@ -151,21 +151,21 @@ impl Stream {
         (self.phase == Phase::Waiting).then(|| self.open_events())
     }
 
-    /// Queues an answer. Returns the head of the stream if this is what opens it.
-    pub(crate) fn answer(&mut self, json: Vec<u8>, status: u16, limits: &Limits) -> Option<Reply> {
+    /// Queues an answer, whose own head is that. Returns the head of the stream if this is what opens it.
+    pub(crate) fn answer(&mut self, json: Vec<u8>, head: Reply, limits: &Limits) -> Option<Reply> {
         self.settle_one();
         if self.phase == Phase::Parked {
             return None;
         }
         self.outbox.push(FrameKind::Answer, json, limits.logs);
-        self.open_if_settled(status)
+        self.open_if_settled(head)
     }
 
     /// Ends one request without an answer: it was cancelled. Returns the head of the stream if this is what opens it.
     pub(crate) fn forget(&mut self, call: CallId) -> Option<Reply> {
         self.outbox.forget(call);
         self.settle_one();
-        self.open_if_settled(200)
+        self.open_if_settled(Reply::json(200))
     }
 
     /// Forgets what was to be said to a listener that wants no more of it (SUB-10).
@@ -211,7 +211,7 @@ impl Stream {
         } else {
             self.life = Life::Ended;
         }
-        self.open_if_settled(200)
+        self.open_if_settled(Reply::json(200))
     }
 
     /// Appends framed bytes to `buf`.
@@ -365,7 +365,7 @@ impl Stream {
     }
 
     /// Opens a stream that waits for nothing any more: the shape can be chosen by what is queued.
-    fn open_if_settled(&mut self, status: u16) -> Option<Reply> {
+    fn open_if_settled(&mut self, head: Reply) -> Option<Reply> {
         if self.phase != Phase::Waiting || !self.is_settled() {
             return None;
         }
@@ -379,9 +379,9 @@ impl Stream {
             });
         }
         // A status other than 200 cannot be said by an event stream, so it wins over `Accept`.
-        if self.accept.json || !self.accept.events || status != 200 {
-            let (framing, status) = if batch { (Framing::Array, 200) } else { (Framing::Bare, status) };
-            return Some(self.open(framing, Reply::json(status)));
+        if self.accept.json || !self.accept.events || head.status != 200 {
+            let (framing, head) = if batch { (Framing::Array, Reply::json(200)) } else { (Framing::Bare, head) };
+            return Some(self.open(framing, head));
         }
         Some(self.open_events())
     }

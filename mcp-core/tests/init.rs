@@ -91,7 +91,7 @@ fn a_client_that_is_let_in_gets_its_session_only_then_and_every_call_has_its_ass
         let mut script = session();
         let sent = script.send(&fixture::initialize(revision.as_str(), &json!({})));
         let stream = script.stream();
-        assert_eq!((sent.reply, &*sent.text, sent.ended), (None, "", false), "nothing is said before");
+        assert_eq!((sent.reply.clone(), &*sent.text, sent.ended), (None, "", false), "nothing is said before");
         let (_, call) = script.calls.front().unwrap();
         assert_eq!((&call.kind, call.peer.revision, call.assigns.len()), (&Kind::Init, revision, 0));
         assert_eq!(call.peer.info.as_ref().map(|info| &*info.name), Some("script"), "it may look at the client");
@@ -99,7 +99,7 @@ fn a_client_that_is_let_in_gets_its_session_only_then_and_every_call_has_its_ass
 
         script.done(let_in("ann"));
         let sent = script.sent(stream);
-        let reply = sent.reply.unwrap();
+        let reply = sent.head();
         assert_eq!((reply.status, reply.form, reply.session), (200, Form::Json, Some(ID)));
         assert_eq!(sent.one()["result"]["protocolVersion"], revision.as_str());
         assert_eq!(script.events, [Event::Opened(revision)]);
@@ -133,7 +133,7 @@ fn a_refused_client_gets_32603_with_status_200_and_no_session_which_ends() {
         script.done(outcome);
         let sent = script.sent(stream);
         assert!(message(&sent).starts_with(words), "{}", sent.text);
-        let reply = sent.reply.unwrap();
+        let reply = sent.head();
         assert_eq!((reply.status, reply.session, sent.ended), (200, None, true));
         assert!(words.starts_with("Method") || sent.code() == -32603);
         assert!(script.closed, "the session is over");
@@ -165,7 +165,7 @@ fn a_server_that_is_full_says_so_in_its_own_words_and_with_its_own_status() {
     script.done(Outcome::Fail(Fault::busy()));
     let sent = script.sent(stream);
     assert_eq!((sent.code(), sent.status(), script.closed), (-32603, 503, true));
-    assert_eq!(sent.reply.unwrap().session, None);
+    assert_eq!(sent.head().session, None);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_client_that_takes_nothing_but_events_is_told_all_the_same_http_20_http_43()
         let stream = script.stream();
         script.done(outcome);
         let sent = script.sent(stream);
-        let reply = sent.reply.unwrap();
+        let reply = sent.head();
         assert_eq!((reply.status, reply.form, reply.session), (200, Form::Events, session));
         assert_eq!((sent.messages.len(), sent.ended), (1, true));
     }
@@ -190,7 +190,7 @@ fn no_silence_is_broken_before_it_is_known_whether_there_is_a_session_http_20() 
     script.advance(Span::secs(3600));
     assert_eq!(script.sent(stream).reply, None, "a head without a session could not be taken back");
     script.done(let_in("late"));
-    assert_eq!(script.sent(stream).reply.unwrap().session, Some(ID));
+    assert_eq!(script.sent(stream).head().session, Some(ID));
     assert!(!script.closed);
 }
 
@@ -209,7 +209,7 @@ fn what_an_init_says_on_the_way_reaches_nobody() {
     script.note(assigned("too soon"));
     script.done(let_in(""));
     let sent = script.sent(stream);
-    assert_eq!((sent.reply.unwrap().form, sent.messages.len()), (Form::Json, 1));
+    assert_eq!((sent.head().form, sent.messages.len()), (Form::Json, 1));
     assert_eq!(script.machine.machine().assigns(), b"");
 }
 
@@ -260,7 +260,7 @@ fn an_init_that_takes_too_long_is_a_refusal_and_its_answer_comes_too_late() {
     script.advance(Span::secs(5));
     let sent = script.sent(stream);
     assert_eq!((sent.code(), sent.status(), script.closed), (-32603, 200, true));
-    assert_eq!((sent.reply.unwrap().session, &*script.abandoned), (None, &[call.id][..]));
+    assert_eq!((sent.head().session, &*script.abandoned), (None, &[call.id][..]));
     script.input(Input::Done { ticket, outcome: let_in("ann") });
     assert_eq!(script.events.last(), Some(&Event::Late(call.id)));
 }

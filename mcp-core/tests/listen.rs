@@ -231,7 +231,7 @@ fn a_change_before_the_acknowledgement_was_read_comes_after_it_sub_4() {
 #[test]
 fn a_stream_of_events_stays_open_with_comments_alone_sub_6_http_45() {
     let (mut script, sent) = listening(1, all());
-    assert_eq!(sent.reply, Some(mcp_core::Reply::EVENTS));
+    assert_eq!(sent.reply.clone(), Some(mcp_core::Reply::EVENTS));
     script.advance(Span::secs(60));
     let quiet = script.received();
     assert_eq!((quiet.messages.len(), quiet.text.matches(": \n\n").count(), quiet.ended), (0, 4, false));

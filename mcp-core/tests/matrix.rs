@@ -119,7 +119,7 @@ fn row_3_each_legacy_date_is_answered_with_itself_life_2_http_62() {
         let message = fixture::initialize(date, &json!({}));
         let sent = http().post(&message, &[]);
         assert_eq!((sent.status(), &sent.one()["result"]["protocolVersion"]), (200, &json!(date)));
-        assert!(sent.reply.unwrap().session.is_some());
+        assert!(sent.head().session.is_some());
         assert_eq!(stdio().send(&message).one()["result"]["protocolVersion"], date);
     }
 }
@@ -139,7 +139,7 @@ fn row_5_initialize_with_modern_meta_is_unknown() {
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
     let message = modern("initialize", &params);
     let [over_http, over_stdio] = both(&message);
-    assert_eq!((over_http.status(), over_http.code(), over_http.reply.unwrap().session), (404, -32601, None));
+    assert_eq!((over_http.status(), over_http.code(), over_http.head().session), (404, -32601, None));
     assert_eq!(over_stdio.code(), -32601);
     // And no legacy conversation is open after it.
     let mut script = stdio();
@@ -291,7 +291,10 @@ fn row_16_a_session_header_on_a_modern_request() {
             ("last-event-id", "1"),
         ];
         let sent = site.post(&modern("tools/list", &json!({})), &headers);
-        assert_eq!((sent.reply, &sent.one()["result"]["resultType"]), (Some(Reply::json(200)), &json!("complete")));
+        assert_eq!(
+            (sent.reply.clone(), &sent.one()["result"]["resultType"]),
+            (Some(Reply::json(200)), &json!("complete"))
+        );
     }
 }
 
@@ -305,7 +308,7 @@ fn row_17_get_and_delete_with_a_modern_header() {
     {
         for sent in [site.get(&headers), site.delete(&headers)] {
             assert_eq!((sent.status(), &*sent.text), (405, ""));
-            assert!(sent.reply.unwrap().headers().any(|header| header == ("allow", "POST")));
+            assert!(sent.head().headers().any(|header| header == ("allow", "POST")));
         }
     }
     assert_eq!(site.post(&fixture::request(1, "ping", &json!({})), &sessioned(&session)).status(), 200, "it lives");
@@ -318,7 +321,7 @@ fn row_18_arrays() {
     let mut site = http();
     let session = site.open(Revision::V2025_03_26, &json!({})).encode();
     let sent = site.post(&batch, &sessioned(&session));
-    assert_eq!((sent.status(), sent.reply.unwrap().form), (200, Form::Json));
+    assert_eq!((sent.status(), sent.head().form), (200, Form::Json));
     assert!(sent.text.starts_with('['), "A31: {}", sent.text);
     assert_eq!((&sent.messages[0]["id"], &sent.messages[0]["result"]), (&json!(1), &json!({})));
     assert_eq!((&sent.messages[1]["id"], &sent.messages[1]["error"]["code"]), (&json!("b"), &json!(-32601)));
@@ -521,5 +524,5 @@ fn row_34_a_missing_capability_that_a_handler_finds_before_any_output() {
         Outcome::Fail(Fault::new(mcp_core::Code::MISSING_CAPABILITY, "Sampling is needed").with_data(missing))
     });
     let sent = site.modern(&echo(&json!({})));
-    assert_eq!((sent.reply, sent.code()), (Some(Reply::json(400)), -32021));
+    assert_eq!((sent.reply.clone(), sent.code()), (Some(Reply::json(400)), -32021));
 }

@@ -176,7 +176,7 @@ fn answers_come_out_of_order_and_nothing_is_opened_stdio_6() {
     script.input(Input::Done { ticket, outcome: text("b") });
     script.done(text("a"));
     let sent = script.received();
-    assert_eq!(sent.reply, None);
+    assert_eq!(sent.reply.clone(), None);
     let results: Vec<(&Value, bool)> =
         sent.messages.iter().map(|m| (&m["id"], m["result"].get("resultType").is_some())).collect();
     assert_eq!(results, [(&json!(2), true), (&json!(1), false)], "each in the shape of its era");

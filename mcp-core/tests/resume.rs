@@ -59,7 +59,7 @@ fn the_rest_of_a_stream_and_its_answer_come_after_any_event_and_nothing_of_other
     host.done(text("first"));
 
     let (stream, resumed) = host.resume(&id_of(&sent[0]).to_string());
-    assert_eq!((stream, resumed.status(), resumed.reply.unwrap().form), (first, 200, Form::Events));
+    assert_eq!((stream, resumed.status(), resumed.reply.as_ref().unwrap().form), (first, 200, Form::Events));
     let messages = resumed.messages();
     assert_eq!(messages.len(), 3, "{}", resumed.text);
     assert_eq!((&messages[0]["params"]["progress"], &messages[1]["params"]["progress"]), (&json!(2), &json!(3)));

@@ -123,7 +123,7 @@ fn row_1_a_meta_version_and_the_same_header_are_modern_whatever_the_session_http
         let mut headers = mirrored(&body, &[("mcp-protocol-version", MODERN), ("last-event-id", "7")]);
         headers.extend(session.as_deref().map(|session| ("mcp-session-id", session)));
         let sent = site.post(&body, &headers);
-        assert_eq!(sent.reply, Some(Reply::json(200)), "no session is minted or echoed");
+        assert_eq!(sent.reply.clone(), Some(Reply::json(200)), "no session is minted or echoed");
     }
 }
 
@@ -208,7 +208,7 @@ fn row_5_a_legacy_method_with_modern_meta_is_unknown_and_opens_no_session() {
             let body = asking(&json!(MODERN), method);
             let headers = mirrored(&body, &heads(Some(MODERN), session.as_deref()));
             assert_eq!(verdict(&mut site, &body, &headers), "modern 404 -32601 1", "{method} {session:?}");
-            assert_eq!(site.post(&body, &headers).reply.unwrap().session, None);
+            assert_eq!(site.post(&body, &headers).head().session, None);
         }
     }
 }
@@ -222,7 +222,7 @@ fn row_6_initialize_opens_a_session_with_any_legacy_date_in_the_header_or_none_h
             assert_eq!(verdict(&mut site, &body, &heads(header, None)), "open 200 ok 0", "{asked} {header:?}");
             let sent = site.post(&body, &heads(header, None));
             assert_eq!(sent.one()["result"]["protocolVersion"], asked);
-            let session = sent.reply.unwrap().session.unwrap().encode();
+            let session = sent.head().session.unwrap().encode();
             assert!(session.bytes().all(|byte| (0x21..=0x7E).contains(&byte)), "{session}");
         }
     }
@@ -248,7 +248,7 @@ fn row_6_an_initialize_that_is_refused_opens_nothing_life_1() {
     let mut site = dual();
     let body = fixture::request(0, "initialize", &json!({"protocolVersion": "2025-11-25", "capabilities": {}}));
     assert_eq!(verdict(&mut site, &body, &NONE), "open 200 -32602 0");
-    assert_eq!(site.post(&body, &NONE).reply.unwrap().session, None);
+    assert_eq!(site.post(&body, &NONE).head().session, None);
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn row_7_a_handshake_under_a_modern_header_is_a_modern_request_without_its_meta_
         let sent = site.post(&body, &heads(Some(MODERN), None));
         let message = sent.one()["error"]["message"].as_str().unwrap();
         assert!(message.contains("io.modelcontextprotocol/protocolVersion"), "{message}");
-        assert_eq!(sent.reply.unwrap().session, None);
+        assert_eq!(sent.head().session, None);
     }
 }
 
@@ -505,5 +505,5 @@ fn where_no_sessions_are_kept_every_session_id_is_unknown() {
     assert_eq!(verdict(&mut site, &body, &NONE), "as 2025-11-25 200 ok 0");
     let sent = site.post(&body, &NONE);
     assert_eq!(sent.one()["result"]["protocolVersion"], "2025-06-18");
-    assert_eq!(sent.reply.unwrap().session, None);
+    assert_eq!(sent.head().session, None);
 }

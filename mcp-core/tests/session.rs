@@ -90,7 +90,7 @@ fn each_legacy_revision_is_answered_as_asked_and_anything_else_with_the_newest_l
         let sent = script.send(&fixture::initialize(asked, &json!({})));
         assert_eq!(sent.one()["result"]["protocolVersion"], answered, "asked {asked}");
         assert_eq!(sent.status(), 200);
-        let reply = sent.reply.unwrap();
+        let reply = sent.head();
         assert_eq!((reply.session, reply.form), (Some(ID), Form::Json));
         assert!(script.events.contains(&Event::Opened(Revision::parse(answered).unwrap())));
     }
@@ -117,7 +117,7 @@ fn initialize_with_a_missing_or_ill_typed_member_is_refused_and_opens_nothing_li
         let sent = script.send(&message);
         assert_eq!((sent.code(), sent.one()["id"].clone()), (-32602, json!(0)), "{member}");
         assert!(sent.one()["error"]["message"].as_str().unwrap().contains(member), "{}", sent.text);
-        assert_eq!(sent.reply.unwrap().session, None);
+        assert_eq!(sent.head().session, None);
         assert!(script.closed, "a session whose handshake failed is no session");
     }
 }
@@ -157,7 +157,7 @@ fn nothing_modern_leaks_to_a_legacy_peer_base_13_case_101() {
         let members: Vec<&String> = list.one()["result"].as_object().unwrap().keys().collect();
         assert_eq!(members, ["tools"], "{revision}");
         let sent = script.send(&call(2, false));
-        assert_eq!(sent.reply, None, "a call waits for its first message");
+        assert_eq!(sent.reply.clone(), None, "a call waits for its first message");
         let stream = script.stream();
         script.done(text("hi"));
         let result = script.sent(stream).one()["result"].clone();
@@ -192,7 +192,7 @@ fn a_call_that_answers_first_is_json_and_one_that_speaks_first_is_a_stream_http_
     let plain = script.stream();
     script.done(text("done"));
     let sent = script.sent(plain);
-    assert_eq!((sent.reply.unwrap().form, sent.ended), (Form::Json, true));
+    assert_eq!((sent.head().form, sent.ended), (Form::Json, true));
 
     script.send(&call(2, true));
     let stream = script.stream();
@@ -202,7 +202,7 @@ fn a_call_that_answers_first_is_json_and_one_that_speaks_first_is_a_stream_http_
     script.note(progress(50.5));
     script.done(text("done"));
     let sent = script.sent(stream);
-    assert_eq!((sent.status(), sent.reply.unwrap().form, sent.ended), (200, Form::Events, true));
+    assert_eq!((sent.status(), sent.head().form, sent.ended), (200, Form::Events, true));
     let seen: Vec<&Value> = sent.messages.iter().map(|message| &message["params"]["progress"]).collect();
     assert_eq!(seen, [&json!(10), &json!(50.5), &Value::Null], "prog_2: only growing values, then the answer (prog_3)");
     let token = json!({"progressToken": 2, "progress": 10, "total": 100, "message": "on the way"});
@@ -224,7 +224,7 @@ fn progress_has_no_message_in_2024_11_05_and_none_is_sent_without_a_token_prog_1
     assert!(!script.calls[0].1.progress, "the handler can see that nobody listens");
     script.note(progress(1.0));
     script.done(text("done"));
-    assert_eq!(script.sent(stream).reply.unwrap().form, Form::Json);
+    assert_eq!(script.sent(stream).head().form, Form::Json);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn a_json_only_client_gets_its_answer_and_nothing_else() {
     script.advance(Span::secs(60));
     script.done(text("done"));
     let sent = script.sent(stream);
-    assert_eq!((sent.reply.unwrap().form, sent.messages.len()), (Form::Json, 1));
+    assert_eq!((sent.head().form, sent.messages.len()), (Form::Json, 1));
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn a_silence_is_broken_by_comments_http_45() {
     assert_eq!(script.deadline(), Some((Time(1_015_000), Timer::KeepAlive(stream))));
     script.advance(Span::secs(61));
     let sent = script.sent(stream);
-    assert_eq!(sent.reply.unwrap().form, Form::Events);
+    assert_eq!(sent.head().form, Form::Events);
     assert_eq!(sent.text.matches(": ").count(), 4);
     assert!(sent.messages.is_empty());
     script.done(text("done"));
@@ -350,7 +350,7 @@ fn a_silence_is_broken_by_comments_http_45() {
 fn a_listening_stream_says_something_at_once_and_hears_of_changes_once_http_25_http_26() {
     let mut script = open();
     let (first, sent) = script.attach(&[("accept", "text/event-stream")]);
-    assert_eq!((sent.reply.unwrap().form, sent.text.as_str()), (Form::Events, ": \n\n"));
+    assert_eq!((sent.head().form, sent.text.as_str()), (Form::Events, ": \n\n"));
     let (second, _) = script.attach(&[("accept", "text/event-stream")]);
     let changed = || Input::Changed { catalog: fixture::catalog(), what: Change::Tools };
     script.input(changed());
@@ -559,7 +559,7 @@ fn a_batch_is_answered_as_an_array_in_2025_03_26_batch_2() {
     let mut script = opened(Revision::V2025_03_26, &json!({}));
     let sent =
         batch(&mut script, &json!([fixture::request(1, "ping", &json!({})), fixture::initialized(), call(2, false)]));
-    assert_eq!(sent.reply, None, "it waits for the call");
+    assert_eq!(sent.reply.clone(), None, "it waits for the call");
     let stream = script.stream();
     script.done(text("hi"));
     let sent = script.sent(stream);
@@ -580,7 +580,7 @@ fn a_batch_that_speaks_first_becomes_a_stream_with_an_event_for_each_answer_batc
     script.note(progress(1.0));
     script.done(text("hi"));
     let sent = script.sent(stream);
-    assert_eq!((sent.reply.unwrap().form, sent.messages.len(), sent.ended), (Form::Events, 3, true));
+    assert_eq!((sent.head().form, sent.messages.len(), sent.ended), (Form::Events, 3, true));
 }
 
 #[test]
@@ -736,7 +736,7 @@ fn a_post_without_a_session_is_served_by_itself_and_asks_nobody_row_14_case_97()
     script.note(progress(1.0));
     script.done(text("done"));
     let sent = script.sent(stream);
-    assert_eq!((sent.messages.len(), sent.reply.unwrap().session, sent.ended), (2, None, true));
+    assert_eq!((sent.messages.len(), sent.head().session, sent.ended), (2, None, true));
     assert!(script.closed);
 }
 
@@ -806,7 +806,7 @@ fn a_batch_whose_last_member_is_cancelled_keeps_its_framing_batch_2() {
     script.done(text("one"));
     script.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}));
     let sent = script.sent(stream);
-    assert_eq!((sent.status(), sent.reply.unwrap().form, sent.ended), (200, Form::Json, true));
+    assert_eq!((sent.status(), sent.head().form, sent.ended), (200, Form::Json, true));
     assert!(sent.text.starts_with('['), "{}", sent.text);
     assert_eq!(sent.messages.len(), 2);
 }
@@ -969,7 +969,7 @@ fn events_carry_ids_of_their_stream_where_a_log_is_kept_and_only_there_http_29()
     let id = |stream, number| EventId { stream, number };
     assert_eq!(ids(&script.sent(calling).text), [id(calling, 1), id(calling, 2)]);
     assert_eq!(ids(&script.sent(listening).text), [id(listening, 1)], "comments have none");
-    assert_eq!(script.send(&fixture::request(2, "ping", &json!({}))).reply.unwrap().form, Form::Json);
+    assert_eq!(script.send(&fixture::request(2, "ping", &json!({}))).head().form, Form::Json);
 
     let mut script = open();
     script.send(&call(1, true));

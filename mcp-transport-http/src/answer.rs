@@ -1,7 +1,7 @@
 //! Answers of the machines and the router as HTTP responses.
 
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use mcp_core::fault::Fault;
 use mcp_core::{Reply, route};
@@ -21,6 +21,12 @@ pub(crate) fn respond(reply: &Reply, body: Body) -> Response<Body> {
     }
     if let Some(session) = reply.session {
         set(headers, SESSION, &session.encode());
+    }
+    if let Some(challenge) = &reply.challenge {
+        set(headers, WWW_AUTHENTICATE, challenge);
+    }
+    if let Some(seconds) = reply.retry_after {
+        headers.insert(RETRY_AFTER, seconds.into());
     }
     response
 }

@@ -210,5 +210,5 @@ fn unknown() -> Fault {
 }
 
 fn not_allowed(methods: &'static str) -> Response<Body> {
-    respond(&Reply { status: 405, form: Form::Empty, session: None, allow: Some(methods) }, Body::empty())
+    respond(&Reply { allow: Some(methods), ..Reply::new(405, Form::Empty) }, Body::empty())
 }

@@ -58,7 +58,7 @@ pub(crate) fn open(reply: &Reply, mut source: Box<dyn Source>) -> Response<Body>
 }
 
 /// What a stream opens with whose machine closed before it did.
-pub(crate) const UNOPENED: Reply = Reply { status: 503, form: Form::Empty, session: None, allow: None };
+pub(crate) const UNOPENED: Reply = Reply::new(503, Form::Empty);
 
 /// The calls that a machine asked for, in order. One is the usual number and costs no allocation.
 #[derive(Debug, Default)]

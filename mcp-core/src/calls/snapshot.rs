@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{Asking, Calls, Phase, Slot};
+use crate::caching::Caching;
 use crate::catalog::Handle;
 use crate::machine::{CallId, Completes, Kind, MachineId, StreamId};
 use crate::peer::{Caller, Peer, Principal, Scopes};
@@ -73,6 +74,8 @@ impl Slot {
             level,
             deadline,
             rounds,
+            // Legacy clients are told nothing of caches.
+            hint: _,
             chosen: _,
             // The session keeps them.
             assigns: _,
@@ -129,6 +132,7 @@ impl Slot {
             level,
             deadline,
             rounds,
+            hint: Caching::NONE,
             chosen: false,
             assigns: None,
             queued: false,
@@ -291,6 +295,7 @@ mod tests {
             level: None,
             deadline: None,
             rounds: 1,
+            hint: Caching::NONE,
             chosen: false,
             assigns: None,
             queued: false,

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::about::{About, about};
+use super::guard::{Guard, guard};
 use super::shelf::{Audience, Entry};
 use super::{Defect, Handle};
 use crate::encode::json::Object;
@@ -17,6 +18,7 @@ pub struct Prompt {
     name: Arc<str>,
     handle: Handle,
     about: About,
+    guard: Guard,
     arguments: Vec<PromptArgument>,
 }
 
@@ -34,7 +36,7 @@ impl Prompt {
     /// A prompt without arguments.
     #[must_use]
     pub fn new(name: &str, handle: Handle) -> Self {
-        Self { name: name.into(), handle, about: About::default(), arguments: Vec::new() }
+        Self { name: name.into(), handle, about: About::default(), guard: Guard::default(), arguments: Vec::new() }
     }
 
     /// With one more argument.
@@ -63,6 +65,7 @@ impl Prompt {
     }
 
     about!("prompt");
+    guard!();
 }
 
 impl PromptArgument {
@@ -128,6 +131,10 @@ impl Entry for Prompt {
         &self.name
     }
 
+    fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
     fn check(&mut self, defects: &mut Vec<Defect>) {
         let mut defect = |message: &str| defects.push(Defect::new(&reflect(&self.name), "PROMPT-1", message));
         if self.name.is_empty() {
@@ -144,6 +151,7 @@ impl Entry for Prompt {
                 defect(&alloc::format!("the argument `{}` is there twice: rename one", reflect(&argument.name)));
             }
         }
+        self.guard.check(&self.name, defects);
         self.about.check(&self.name, defects);
     }
 

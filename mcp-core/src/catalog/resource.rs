@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::about::{About, about};
+use super::guard::{Guard, guard};
 use super::shelf::{Audience, Entry};
 use super::{Defect, Handle};
 use crate::answer::Annotations;
@@ -22,6 +23,7 @@ pub struct Resource {
     name: Box<str>,
     handle: Handle,
     about: About,
+    guard: Guard,
     hints: Hints,
     size: Option<u64>,
 }
@@ -35,6 +37,7 @@ pub struct Template {
     name: Box<str>,
     handle: Handle,
     about: About,
+    guard: Guard,
     hints: Hints,
     completes: Vec<Box<str>>,
 }
@@ -50,8 +53,8 @@ impl Resource {
     /// A resource under that URI, which is compared as it stands (RES-12), with that programmatic name.
     #[must_use]
     pub fn new(uri: &str, name: &str, handle: Handle) -> Self {
-        let (about, hints) = (About::default(), Hints::default());
-        Self { uri: uri.into(), name: name.into(), handle, about, hints, size: None }
+        let (about, guard, hints) = (About::default(), Guard::default(), Hints::default());
+        Self { uri: uri.into(), name: name.into(), handle, about, guard, hints, size: None }
     }
 
     /// With its media type.
@@ -94,6 +97,7 @@ impl Resource {
     }
 
     about!("resource");
+    guard!();
 }
 
 impl Template {
@@ -101,8 +105,17 @@ impl Template {
     /// percent-encoded: clients get a template that they may expand by the letter of the RFC, and it matches the same URIs.
     #[must_use]
     pub fn new(uri: &str, name: &str, handle: Handle) -> Self {
-        let (about, hints) = (About::default(), Hints::default());
-        Self { uri: listed(uri).into(), compiled: None, name: name.into(), handle, about, hints, completes: Vec::new() }
+        let (about, guard, hints) = (About::default(), Guard::default(), Hints::default());
+        Self {
+            uri: listed(uri).into(),
+            compiled: None,
+            name: name.into(),
+            handle,
+            about,
+            guard,
+            hints,
+            completes: Vec::new(),
+        }
     }
 
     /// With the media type that all its instances have.
@@ -164,6 +177,7 @@ impl Template {
     }
 
     about!("resources");
+    guard!();
 }
 
 impl Hints {
@@ -198,12 +212,17 @@ impl Entry for Resource {
         &self.uri
     }
 
+    fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
     fn check(&mut self, defects: &mut Vec<Defect>) {
         if let Err(why) = checked_uri(&self.uri) {
             defects.push(Defect::new(&reflect(&self.uri), "RES-9", why));
         }
         check_name(&self.uri, &self.name, defects);
         self.hints.check(&self.uri, &self.uri, defects);
+        self.guard.check(&self.uri, defects);
         self.about.check(&self.uri, defects);
     }
 
@@ -230,6 +249,10 @@ impl Entry for Template {
         &self.uri
     }
 
+    fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
     fn check(&mut self, defects: &mut Vec<Defect>) {
         let mut defect = |rule, message: String| defects.push(Defect::new(&reflect(&self.uri), rule, message));
         match UriTemplate::parse(&self.uri) {
@@ -247,6 +270,7 @@ impl Entry for Template {
         }
         check_name(&self.uri, &self.name, defects);
         self.hints.check(&self.uri, &self.uri, defects);
+        self.guard.check(&self.uri, defects);
         self.about.check(&self.uri, defects);
     }
 

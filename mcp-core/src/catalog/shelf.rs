@@ -6,8 +6,10 @@ use alloc::vec::Vec;
 
 use hashbrown::HashTable;
 
+use super::guard::Guard;
 use super::list::{self, List};
 use super::{Defect, digest, digest_on};
+use crate::caching::ListHint;
 use crate::fault::reflect;
 use crate::peer::Revision;
 
@@ -31,6 +33,9 @@ pub(super) trait Entry {
 
     /// Its name, URI or template.
     fn key(&self) -> &str;
+
+    /// Who may use it, and who may keep its answers.
+    fn guard(&self) -> &Guard;
 
     /// Adds what is wrong with it, and readies it for [`Entry::encode`].
     fn check(&mut self, defects: &mut Vec<Defect>);
@@ -59,6 +64,10 @@ pub(super) struct Shelf<T> {
     lists: [Arc<List>; Revision::ALL.len()],
     /// The same for clients that show no pages, if any entry has one.
     pageless: Option<[Arc<List>; Revision::ALL.len()]>,
+    /// Of all entries, by [`Audience`].
+    hints: [ListHint; 2],
+    /// Whether any entry asks for scopes.
+    scoped: bool,
 }
 
 impl<T: Entry> Shelf<T> {
@@ -92,7 +101,9 @@ impl<T: Entry> Shelf<T> {
         let lists = list::every_revision(listed, Audience::All);
         let apart = listed.iter().any(T::has_page);
         let pageless = apart.then(|| list::every_revision(listed, Audience::Pageless));
-        Self { items, keys, lists, pageless }
+        let hints = [Audience::All, Audience::Pageless].map(|audience| hint(&items, audience));
+        let scoped = items.iter().any(|item| item.guard().is_scoped());
+        Self { items, keys, lists, pageless, hints, scoped }
     }
 
     pub(super) fn position(&self, key: &str) -> Option<usize> {
@@ -105,6 +116,16 @@ impl<T: Entry> Shelf<T> {
             Audience::Pageless => self.pageless.as_ref().unwrap_or(&self.lists),
         };
         &lists[revision as usize]
+    }
+
+    /// How long all of it may be kept, and by whom.
+    pub(super) const fn hint(&self, audience: Audience) -> ListHint {
+        self.hints[audience as usize]
+    }
+
+    /// Whether any entry asks for scopes.
+    pub(super) const fn has_scopes(&self) -> bool {
+        self.scoped
     }
 
     /// Whether clients that show no pages get another list.
@@ -120,4 +141,13 @@ impl<T: Entry> Shelf<T> {
     pub(super) fn names(&self) -> Vec<&str> {
         self.items.iter().map(T::key).collect()
     }
+}
+
+/// What these entries say of how long their list may be kept, and by whom.
+pub(super) fn hint<'a, T: Entry + 'a>(items: impl IntoIterator<Item = &'a T>, audience: Audience) -> ListHint {
+    let mut hint = ListHint::default();
+    for item in items.into_iter().filter(|item| item.is_listed(audience)) {
+        hint.add(item.guard().hint, item.guard().is_scoped());
+    }
+    hint
 }

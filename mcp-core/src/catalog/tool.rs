@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::guard::{Guard, guard};
 use super::schema::{self, Mirror};
 use super::shelf::{Audience, Entry};
 use super::{Defect, Handle, check_meta};
@@ -28,7 +29,21 @@ pub struct Tool {
     meta: Option<Box<str>>,
     page: Page,
     needs: Capabilities,
+    guard: Guard,
+    task_support: TaskSupport,
     mirrors: Box<[Mirror]>,
+}
+
+/// Whether a tool can be run as a task. It is told to nobody as long as tasks are not served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TaskSupport {
+    /// It cannot.
+    #[default]
+    None,
+    /// It can, where the client wants it.
+    Supported,
+    /// It cannot be run otherwise.
+    Required,
 }
 
 /// What a tool is to clients that show no pages (APP-1).
@@ -83,6 +98,8 @@ impl Tool {
             meta: None,
             page: Page::None,
             needs: Capabilities::none(),
+            guard: Guard::default(),
+            task_support: TaskSupport::None,
             mirrors: Box::default(),
         }
     }
@@ -166,6 +183,15 @@ impl Tool {
         self
     }
 
+    /// Whether it can be run as a task.
+    #[must_use]
+    pub const fn with_task_support(mut self, support: TaskSupport) -> Self {
+        self.task_support = support;
+        self
+    }
+
+    guard!();
+
     /// Its name on the wire.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -226,6 +252,12 @@ impl Tool {
         &self.needs
     }
 
+    /// Whether it can be run as a task.
+    #[must_use]
+    pub const fn task_support(&self) -> TaskSupport {
+        self.task_support
+    }
+
     /// The arguments that clients repeat in headers (HDR-9). Known once the catalogue is built.
     #[must_use]
     pub fn mirrors(&self) -> &[Mirror] {
@@ -259,8 +291,13 @@ impl Entry for Tool {
         &self.name
     }
 
+    fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
     fn check(&mut self, defects: &mut Vec<Defect>) {
         self.check_name(defects);
+        self.guard.check(&self.name, defects);
         self.mirrors = schema::check_input(&self.name, &self.input_schema, defects);
         self.input_schema = json::compact(&self.input_schema).into();
         if let Some(output) = &mut self.output {

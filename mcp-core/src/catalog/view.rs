@@ -12,10 +12,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 
 use super::list::List;
-use super::shelf::{Audience, Entry, Shelf};
+use super::shelf::{self, Audience, Entry, Shelf};
 use super::{Catalog, Prompt, Resource, Template, Tool, digest, digest_on};
+use crate::caching::{CacheHint, ListHint};
 use crate::fault::Fault;
-use crate::peer::Revision;
+use crate::peer::{Revision, Scopes};
 use crate::wire::write;
 
 /// All of a catalogue, or a part of it. Cheap to clone; a list and a call that use the same view agree.
@@ -101,6 +102,17 @@ impl Item<'_> {
             Self::Prompt(prompt) => prompt.name(),
         }
     }
+
+    /// The scopes that a caller must have to use it.
+    #[must_use]
+    pub const fn scopes(&self) -> &Scopes {
+        match self {
+            Self::Tool(tool) => tool.scopes(),
+            Self::Resource(resource) => resource.scopes(),
+            Self::Template(template) => template.scopes(),
+            Self::Prompt(prompt) => prompt.scopes(),
+        }
+    }
 }
 
 /// What answers for a URI.
@@ -110,6 +122,24 @@ pub enum Found<'a> {
     Resource(&'a Resource),
     /// A template that matches, and what its variables stand for, in its order.
     Template(&'a Template, Vec<(Box<str>, Box<str>)>),
+}
+
+impl<'a> Found<'a> {
+    /// The scopes that a caller must have.
+    pub(crate) const fn scopes(&self) -> &'a Scopes {
+        match self {
+            Self::Resource(resource) => resource.scopes(),
+            Self::Template(template, _) => template.scopes(),
+        }
+    }
+
+    /// For how long what is read may be kept, and by whom.
+    pub(crate) const fn caching(&self) -> CacheHint {
+        match self {
+            Self::Resource(resource) => resource.caching(),
+            Self::Template(template, _) => template.caching(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -385,6 +415,47 @@ impl View {
     /// Whether clients that show no pages get another list of tools.
     pub(crate) fn has_pages(&self) -> bool {
         self.catalog.tools.has_pages()
+    }
+
+    /// How long the list of tools may be kept, and by whom.
+    pub(crate) fn tools_hint(&self, pageless: bool) -> ListHint {
+        self.list_hint(&self.catalog.tools, if pageless { Audience::Pageless } else { Audience::All })
+    }
+
+    /// The same of the list of resources.
+    pub(crate) fn resources_hint(&self) -> ListHint {
+        self.list_hint(&self.catalog.resources, Audience::All)
+    }
+
+    /// The same of the list of templates.
+    pub(crate) fn templates_hint(&self) -> ListHint {
+        self.list_hint(&self.catalog.templates, Audience::All)
+    }
+
+    /// The same of the list of prompts.
+    pub(crate) fn prompts_hint(&self) -> ListHint {
+        self.list_hint(&self.catalog.prompts, Audience::All)
+    }
+
+    /// What is shown of a list says together; of all of it, that is known. A part is private anyway (CACHE-4), so that there only
+    /// times matter.
+    fn list_hint<T: Listed>(&self, shelf: &Shelf<T>, audience: Audience) -> ListHint {
+        let all = shelf.hint(audience);
+        if !self.is_filtered() || !all.says_times() { all } else { shelf::hint(self.items(shelf), audience) }
+    }
+
+    /// The same without what asks for scopes.
+    pub(crate) fn unscoped(&self) -> Cow<'_, Self> {
+        if !self.catalog.has_scopes() {
+            return Cow::Borrowed(self);
+        }
+        let shows = |item: Item<'_>| match item {
+            Item::Tool(tool) => self.tool(tool.name()).is_some(),
+            Item::Resource(resource) => self.resource(resource.uri()).is_some(),
+            Item::Template(template) => self.template(template.uri()).is_some(),
+            Item::Prompt(prompt) => self.prompt(prompt.name()).is_some(),
+        };
+        Cow::Owned(Self::only(Arc::clone(&self.catalog), |item| item.scopes().is_empty() && shows(item)))
     }
 
     fn shows<T: Listed>(&self, shelf: &Shelf<T>, index: usize) -> bool {

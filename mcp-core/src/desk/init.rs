@@ -11,6 +11,7 @@ use crate::legacy;
 use crate::machine::{CallId, Event, Outcome, StreamId};
 use crate::modern::{Opening, Step};
 use crate::peer::{Caller, Era};
+use crate::reply::Reply;
 use crate::settle::{self, Settled};
 use crate::unjudged::Then;
 
@@ -21,7 +22,7 @@ impl Desk {
         let hasty = matches!(self.phase, legacy::Phase::Initializing { initialized: true });
         ready.initialized = hasty;
         self.phase = legacy::Phase::Ready(ready);
-        self.answer(stream, answer, 200);
+        self.answer(stream, answer, Reply::json(200));
         if hasty {
             self.start_pinging();
         }
@@ -55,8 +56,8 @@ impl Desk {
         match let_in {
             Err(fault) => {
                 self.outputs.event(Event::Refused(fault.clone()));
-                if let Settled::Answered(response, status) = settle::refuse(&slot, fault, &self.endpoint) {
-                    self.answer(stream, response, status);
+                if let Settled::Answered(response, head) = settle::refuse(&slot, fault, &self.endpoint) {
+                    self.answer(stream, response, head);
                 }
             }
             Ok(assigns) => {

@@ -1,6 +1,7 @@
 //! Who of a desk's clients hears of changes: the legacy one, and modern ones that listen on the same byte stream.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
@@ -15,6 +16,7 @@ use crate::listeners::full;
 use crate::machine::{Change, Event, StreamId};
 use crate::outbox::FrameKind;
 use crate::peer::Caller;
+use crate::reply::Reply;
 use crate::settle;
 use crate::wire::Id;
 
@@ -55,7 +57,7 @@ impl Desk {
         match self.listens.admit(listen, &self.endpoint) {
             Ok(name) => self.push(stream, FrameKind::Listen(name), acknowledgement),
             Err(fault) => {
-                self.answer(stream, settle::error(Some(&id), &fault), fault.status());
+                self.answer(stream, settle::error(Some(&id), &fault), Reply::refusal(&fault));
                 self.outputs.event(Event::Refused(fault));
             }
         }
@@ -84,13 +86,17 @@ impl Desk {
     /// What a resource holds has changed: who follows it is told (RES-7, SUB-9).
     pub(crate) fn updated(&mut self, uri: &str, view: &View) {
         if let legacy::Phase::Ready(ready) = &mut self.phase
-            && ready.subscriptions.subscriber(uri).is_some()
-            && view.through(&ready.assigns).resource(uri).is_some()
+            && let Some(caller) = ready.subscriptions.subscriber(uri)
+            && view
+                .through(&ready.assigns)
+                .resource(uri)
+                .is_some_and(|found| self.endpoint.permits(caller, found.scopes()))
         {
             ready.subscriptions.updated(uri);
             self.tell();
         }
-        self.tell_listens(|listen| listen.updated(uri, view));
+        let endpoint = Arc::clone(&self.endpoint);
+        self.tell_listens(|listen| listen.updated(uri, view, &endpoint));
     }
 
     /// Who follows that resource: one of them, as all of a byte stream are one caller's.
@@ -154,7 +160,7 @@ impl Desk {
     pub(crate) fn end_listens(&mut self) {
         for (_, listen) in core::mem::take(&mut self.listens.open) {
             let result = listen.result(&self.endpoint);
-            self.answer(StreamId::ONLY, result, 200);
+            self.answer(StreamId::ONLY, result, Reply::json(200));
         }
     }
 

@@ -60,7 +60,7 @@ impl Exchange {
 
     pub(super) fn updated(&mut self, uri: &str, view: &View) {
         if let Phase::Listening(listen) = &self.phase {
-            let told = listen.updated(uri, view);
+            let told = listen.updated(uri, view, &self.endpoint);
             self.tell(told);
         }
     }

@@ -19,7 +19,7 @@ use crate::answer::{
 };
 use crate::caching::Caching;
 use crate::encode::json;
-use crate::fault::Fault;
+use crate::fault::{Fault, Remedy};
 use crate::headers::HeadBuf;
 use crate::machine::{CallId, Change, Close, Level, Note, Outcome, StreamId};
 use crate::peer::{Caller, Scopes};
@@ -142,7 +142,9 @@ fn fault(place: &'static str, raw: &str) -> Read<Fault> {
     let message = members.need("message", text)?.into_owned();
     let data = members.may("data", boxed)?;
     let status = members.need("status", integer)?;
-    members.end(Fault::recorded(code, message, data, status))
+    let scopes = members.may("scopes", text)?.map(|scopes| Remedy::Scopes(Scopes::parse(&scopes)));
+    let wait = members.may("wait", integer)?.map(|ms| Remedy::Wait(Span(ms)));
+    members.end(Fault::recorded(code, message, data, status, scopes.or(wait)))
 }
 
 fn note(members: Members<'_>) -> Read<Note> {

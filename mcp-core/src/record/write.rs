@@ -11,7 +11,7 @@ use crate::answer::{
 };
 use crate::caching::Caching;
 use crate::encode::json::Object;
-use crate::fault::Fault;
+use crate::fault::{Fault, Remedy};
 use crate::headers::HeadBuf;
 use crate::machine::{Change, Close, Note, Outcome};
 use crate::peer::{Caller, Principal};
@@ -170,6 +170,11 @@ fn fault(out: &mut Vec<u8>, fault: &Fault) {
     object.string("message", fault.message());
     object.optional("data", fault.data());
     unsigned(object.key("status"), fault.status().into());
+    match fault.remedy() {
+        Some(Remedy::Scopes(scopes)) => object.string("scopes", &scopes.join()),
+        Some(Remedy::Wait(span)) => unsigned(object.key("wait"), span.0),
+        None => {}
+    }
     object.close();
 }
 

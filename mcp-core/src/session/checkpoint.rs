@@ -9,6 +9,7 @@ use crate::catalog::Generations;
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::machine::{EventId, MachineId, StreamId};
+use crate::reply::Reply;
 use crate::settle;
 use crate::snapshot::{Checkpoint, Extent, Snapshot, SnapshotError, Writer};
 use crate::stream::Stream;
@@ -65,7 +66,7 @@ impl Session {
         session.desk.streams.count_anew();
         session.desk.changed_since(slept, listed);
         for (id, stream) in ran {
-            session.desk.answer(stream, settle::error(Some(&id), &Fault::interrupted()), 200);
+            session.desk.answer(stream, settle::error(Some(&id), &Fault::interrupted()), Reply::json(200));
         }
         Ok(session)
     }

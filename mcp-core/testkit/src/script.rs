@@ -86,6 +86,16 @@ pub struct Sent {
 }
 
 impl Sent {
+    /// Its head.
+    ///
+    /// # Panics
+    ///
+    /// If the stream was not opened.
+    #[must_use]
+    pub fn head(&self) -> &Reply {
+        self.reply.as_ref().expect("the stream was opened")
+    }
+
     /// The HTTP status.
     ///
     /// # Panics
@@ -93,7 +103,7 @@ impl Sent {
     /// If the stream was not opened.
     #[must_use]
     pub fn status(&self) -> u16 {
-        self.reply.as_ref().expect("the stream was opened").status
+        self.head().status
     }
 
     /// The only message.
@@ -278,9 +288,9 @@ impl<M: Machine> Script<M> {
     /// What came on a stream since it was last asked for.
     pub fn sent(&mut self, stream: StreamId) -> Sent {
         let bytes = self.bytes.remove(&stream).unwrap_or_default();
-        let reply = self.heads.get(&stream).copied();
+        let reply = self.heads.get(&stream).cloned();
         let text = String::from_utf8(bytes).expect("everything that is sent is UTF-8");
-        let messages = messages(reply, &text);
+        let messages = messages(reply.as_ref(), &text);
         for message in &messages {
             self.write_down(message);
         }
@@ -336,7 +346,7 @@ impl<M: Machine> Script<M> {
                 Output::Expect(stream) => self.expected = Some(stream),
                 Output::Resume(after) => self.replay(after),
                 Output::Open { stream, reply } => {
-                    let before = self.heads.insert(stream, reply);
+                    let before = self.heads.insert(stream, reply.clone());
                     let resumed = before.is_none_or(|before| self.resumed.contains(&stream) && before == reply);
                     assert!(resumed, "a stream is opened once, and again where it is resumed");
                 }
@@ -471,7 +481,7 @@ impl<M> Drop for Script<M> {
     }
 }
 
-pub(crate) fn messages(reply: Option<Reply>, text: &str) -> Vec<Value> {
+pub(crate) fn messages(reply: Option<&Reply>, text: &str) -> Vec<Value> {
     let parse = |text: &str| -> Value { serde_json::from_str(text).expect("everything that is sent is JSON") };
     match reply.map(|reply| reply.form) {
         Some(Form::Empty) => Vec::new(),

@@ -123,7 +123,7 @@ impl Site {
     /// If it is refused.
     pub fn open(&mut self, revision: Revision, capabilities: &Value) -> SessionId {
         let sent = self.post(&fixture::initialize(revision.as_str(), capabilities), &[]);
-        let session = sent.reply.and_then(|reply| reply.session).expect("a session was opened");
+        let session = sent.reply.as_ref().and_then(|reply| reply.session).expect("a session was opened");
         assert_eq!(sent.one()["result"]["protocolVersion"], revision.as_str());
         assert_eq!(self.post(&fixture::initialized(), &[("mcp-session-id", &session.encode())]).status(), 202);
         session
@@ -237,7 +237,7 @@ fn gone(message: Option<&Message>) -> Sent {
 /// An answer that is known whole, before there is a machine that speaks a revision.
 fn whole(reply: Reply, body: &[u8], revision: Revision) -> Sent {
     let text = String::from_utf8(body.to_vec()).expect("everything that is sent is UTF-8");
-    let messages = script::messages(Some(reply), &text);
+    let messages = script::messages(Some(&reply), &text);
     for message in &messages {
         if revision == Revision::MODERN {
             crate::types::check(None, message);

@@ -108,7 +108,7 @@ fn a_question_is_a_result_and_the_last_message_mrtr_2_mrtr_14_http_43() {
 fn each_kind_of_question_has_its_shape_and_no_envelope_mrtr_2_elic_3() {
     let questions = [("f", form("F")), ("u", url()), ("s", sample(true)), ("r", Question::Roots)];
     let sent = asking(&questions, "");
-    assert_eq!((sent.status(), sent.reply.unwrap().form), (200, Form::Json));
+    assert_eq!((sent.status(), sent.head().form), (200, Form::Json));
     assert_eq!(
         sent.one()["result"]["inputRequests"],
         json!({

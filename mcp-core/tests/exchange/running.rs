@@ -62,8 +62,8 @@ fn an_answer_first_is_plain_json_http_42() {
     let mut script = started(&tracked());
     script.done(text("x"));
     let sent = script.received();
-    assert_eq!(sent.reply, Some(Reply::json(200)));
-    assert_eq!(sent.reply.unwrap().headers().collect::<Vec<_>>(), [("content-type", "application/json")]);
+    assert_eq!(sent.reply.clone(), Some(Reply::json(200)));
+    assert_eq!(sent.head().headers().collect::<Vec<_>>(), [("content-type", "application/json")]);
     assert!(sent.ended && script.closed);
     assert!(sent.text.starts_with('{') && sent.text.ends_with('}'), "{}", sent.text);
 }
@@ -73,8 +73,8 @@ fn a_note_first_opens_an_event_stream_that_ends_after_the_answer_http_43_http_44
     let mut script = started(&tracked());
     script.note(at(1.0));
     let first = script.received();
-    assert_eq!(first.reply, Some(Reply::EVENTS));
-    let headers: Vec<_> = first.reply.unwrap().headers().collect();
+    assert_eq!(first.reply.clone(), Some(Reply::EVENTS));
+    let headers: Vec<_> = first.head().headers().collect();
     assert!(headers.contains(&("x-accel-buffering", "no")));
     assert!(headers.contains(&("cache-control", "no-cache, no-transform")));
     assert!(headers.contains(&("content-type", "text/event-stream")));
@@ -98,14 +98,14 @@ fn a_fault_before_any_output_has_its_own_status_and_later_none_http_42_a33() {
     let mut script = started(&tracked());
     script.done(Outcome::Fail(missing()));
     let sent = script.received();
-    assert_eq!((sent.reply, sent.code()), (Some(Reply::json(400)), -32021));
+    assert_eq!((sent.reply.clone(), sent.code()), (Some(Reply::json(400)), -32021));
     assert_eq!(sent.one()["error"]["data"], json!({"requiredCapabilities": {"sampling": {}}}));
 
     let mut script = started(&tracked());
     script.note(at(1.0));
     script.done(Outcome::Fail(missing()));
     let sent = script.received();
-    assert_eq!(sent.reply, Some(Reply::EVENTS));
+    assert_eq!(sent.reply.clone(), Some(Reply::EVENTS));
     assert_eq!((&sent.messages[1]["error"]["code"], &sent.messages[1]["id"]), (&json!(-32021), &json!(1)));
     assert_eq!(sent.messages.len(), 2);
     assert!(sent.ended);
@@ -136,15 +136,15 @@ fn a_client_gets_a_form_that_it_lists_http_5() {
     let mut script = started_accepting("text/event-stream", &echo(&json!({})));
     script.done(text("x"));
     let sent = script.received();
-    assert_eq!((sent.reply, methods(&sent)), (Some(Reply::EVENTS), vec!["answer"]));
+    assert_eq!((sent.reply.clone(), methods(&sent)), (Some(Reply::EVENTS), vec!["answer"]));
     // What is answered at once, too.
     let list = fixture::modern(1, "tools/list", &json!({}), &json!({}));
     let sent = exchange(&fixture::endpoint()).send_with(&list, &accepting("text/event-stream", &list));
-    assert_eq!((sent.reply, sent.ended), (Some(Reply::EVENTS), true));
+    assert_eq!((sent.reply.clone(), sent.ended), (Some(Reply::EVENTS), true));
     // A status cannot be said by an event stream.
     let unknown = fixture::modern(1, "nope", &json!({}), &json!({}));
     let sent = exchange(&fixture::endpoint()).send_with(&unknown, &accepting("text/event-stream", &unknown));
-    assert_eq!((sent.reply, sent.code()), (Some(Reply::json(404)), -32601));
+    assert_eq!((sent.reply.clone(), sent.code()), (Some(Reply::json(404)), -32601));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_client_that_takes_json_alone_gets_the_answer_alone_prog_4() {
     assert_eq!(script.received().reply, None);
     script.done(text("x"));
     let sent = script.received();
-    assert_eq!((sent.reply, methods(&sent)), (Some(Reply::json(200)), vec!["answer"]));
+    assert_eq!((sent.reply.clone(), methods(&sent)), (Some(Reply::json(200)), vec!["answer"]));
 }
 
 // Progress and logs.
@@ -280,7 +280,7 @@ fn a_silence_is_broken_by_comments_alone_http_45() {
     assert_eq!(script.received().reply, None);
     script.advance(Span::millis(1));
     let sent = script.received();
-    assert_eq!((sent.reply, &*sent.text), (Some(Reply::EVENTS), ": \n\n"));
+    assert_eq!((sent.reply.clone(), &*sent.text), (Some(Reply::EVENTS), ": \n\n"));
     script.advance(Span::secs(45));
     let sent = script.received();
     assert_eq!((&*sent.text, sent.messages.len()), (": \n\n: \n\n: \n\n", 0));
@@ -404,7 +404,7 @@ fn a_call_has_its_time_and_is_then_answered_for() {
         assert_eq!(script.abandoned, [call]);
         let sent = script.received();
         let right = if streaming { Reply::EVENTS } else { Reply::json(200) };
-        assert_eq!(sent.reply, Some(right));
+        assert_eq!(sent.reply.clone(), Some(right));
         assert_eq!(sent.messages.last().unwrap()["error"]["code"], -32603);
         assert!(sent.ended && script.closed);
         script.input(Input::Done { ticket, outcome: text("late") });

@@ -54,7 +54,7 @@ fn a_refusal_holds_for_whatever_a_modern_client_asks() {
     for message in all() {
         let mut script = exchange();
         let sent = script.send(&message);
-        assert_eq!((sent.reply, sent.text.len(), runs(&script)), (None, 0, (&Kind::Init, "")), "{message}");
+        assert_eq!((sent.reply.clone(), sent.text.len(), runs(&script)), (None, 0, (&Kind::Init, "")), "{message}");
         assert!(script.claims.is_empty(), "no room is asked for before");
         script.done(refused());
         let sent = script.received();
@@ -164,7 +164,7 @@ fn who_leaves_meanwhile_stops_the_init_http_46() {
     let mut script = exchange();
     script.send(&modern_echo());
     script.advance(Span::secs(15));
-    assert_eq!(script.received().reply.unwrap().form, Form::Events, "HTTP-45: a silence is broken meanwhile");
+    assert_eq!(script.received().head().form, Form::Events, "HTTP-45: a silence is broken meanwhile");
     script.done(refused());
     assert_eq!(script.received().code(), -32603);
 }
@@ -257,7 +257,7 @@ fn without_sessions_each_legacy_request_is_let_in() {
         script.done(refused());
         let sent = script.sent(stream);
         assert_eq!((sent.code(), sent.status(), script.closed), (-32603, 200, true), "{message}");
-        assert_eq!(sent.reply.unwrap().session, None);
+        assert_eq!(sent.head().session, None);
 
         let mut script = sessionless();
         script.send(&message);

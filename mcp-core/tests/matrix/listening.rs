@@ -37,7 +37,7 @@ fn row_22_listening_is_acknowledged_first_and_tagged_in_the_type_of_its_id_sub_2
         let mut site = http();
         let sent = site.modern(&listen(id.clone()));
         assert_eq!(told(&sent), [(ACKNOWLEDGED, &id)]);
-        assert_eq!(sent.reply, Some(Reply::EVENTS));
+        assert_eq!(sent.reply.clone(), Some(Reply::EVENTS));
         assert!(!sent.text.contains("id: ") && sent.text.starts_with("data: {"), "{}", sent.text);
         let mut exchange = site.exchange.take().expect("it listens");
         let mut line = stdio();

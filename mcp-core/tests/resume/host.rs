@@ -38,7 +38,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn status(&self) -> u16 {
-        self.reply.expect("it has a head").status
+        self.reply.as_ref().expect("it has a head").status
     }
 
     /// Its events that have an id, as they were written.

@@ -181,7 +181,7 @@ pub(super) fn said(shared: &Arc<Shared>, (reply, body): (Reply, Vec<u8>)) -> Box
 
 impl Source for Said {
     fn poll_open(&mut self, _: &mut Context<'_>) -> Poll<Reply> {
-        Poll::Ready(self.reply)
+        Poll::Ready(self.reply.clone())
     }
 
     fn poll_bytes(&mut self, _: &mut Context<'_>) -> Poll<Option<Bytes>> {

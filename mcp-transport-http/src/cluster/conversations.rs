@@ -216,7 +216,8 @@ pub(super) enum NotServed {
 
 impl Answer {
     fn push(&mut self, bytes: Bytes) {
-        let most = if self.opened.is_some_and(|reply| reply.form != Form::Events) { ANSWER } else { 2 * WINDOW };
+        let most =
+            if self.opened.as_ref().is_some_and(|reply| reply.form != Form::Events) { ANSWER } else { 2 * WINDOW };
         if self.end.is_some() || bytes.is_empty() {
             return;
         }
@@ -246,9 +247,9 @@ impl Asked {
     /// Whether it was opened; what is no stream is so when it is there whole.
     fn poll_opened(&self, cx: &Context<'_>) -> Poll<Result<Reply, Ended>> {
         let mut state = lock(&self.state);
-        match (state.opened, state.end) {
-            (Some(reply), Some(Ended::Whole)) => Poll::Ready(Ok(reply)),
-            (Some(reply), _) if reply.form == Form::Events => Poll::Ready(Ok(reply)),
+        match (&state.opened, state.end) {
+            (Some(reply), Some(Ended::Whole)) => Poll::Ready(Ok(reply.clone())),
+            (Some(reply), _) if reply.form == Form::Events => Poll::Ready(Ok(reply.clone())),
             (None, Some(Ended::Whole)) => Poll::Ready(Err(Ended::Lost)),
             (_, Some(end)) => Poll::Ready(Err(end)),
             (_, None) => {

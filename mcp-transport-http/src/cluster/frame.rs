@@ -9,7 +9,7 @@ use mcp_core::{Caller, Form, Principal, Reply, Scopes, SessionId};
 use crate::store::{NodeId, SessionKey};
 
 /// Raised with each change of what is written: nodes of another version are not understood, and not obeyed.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// What one node says to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -219,6 +219,15 @@ fn put_reply(out: &mut BytesMut, reply: &Reply) {
             out.put_slice(&session.bytes());
         }
     }
+    match &reply.challenge {
+        None => out.put_u8(0),
+        Some(challenge) => {
+            out.put_u8(1);
+            put(out, challenge.as_bytes());
+        }
+    }
+    // Nobody is told to wait for no time.
+    out.put_u32(reply.retry_after.unwrap_or(0));
 }
 
 fn take_reply(bytes: &mut Bytes) -> Option<Reply> {
@@ -234,7 +243,13 @@ fn take_reply(bytes: &mut Bytes) -> Option<Reply> {
         1 => Some(SessionId::new(take(bytes, 16)?.as_ref().try_into().ok()?)),
         _ => return None,
     };
-    Some(Reply { status, form, session, allow: None })
+    let challenge = match bytes.try_get_u8().ok()? {
+        0 => None,
+        1 => Some(take_text(bytes)?.into()),
+        _ => return None,
+    };
+    let retry_after = Some(bytes.try_get_u32().ok()?).filter(|seconds| *seconds > 0);
+    Some(Reply { session, challenge, retry_after, ..Reply::new(status, form) })
 }
 
 fn take_length(bytes: &mut Bytes) -> Option<usize> {
@@ -271,11 +286,15 @@ fn rest(bytes: &mut Bytes) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use mcp_core::{Fault, Span};
+
     use super::*;
 
     fn frames() -> Vec<Frame> {
         let session = SessionId::new([7; 16]);
-        let reply = Reply { status: 200, form: Form::Events, session: Some(session), allow: None };
+        let reply = Reply { session: Some(session), ..Reply::EVENTS };
+        let fault = Fault::insufficient_scope(&Scopes::parse("read"));
+        let (scoped, busy) = (Reply::refusal(&fault), Reply::refusal(&Fault::too_many(Span::secs(2))));
         let caller = Caller::new("anna", Scopes::parse("read write"));
         let headers =
             vec![("accept".into(), Bytes::from_static(b"*/*")), ("x-odd".into(), Bytes::from_static(&[0xFF]))];
@@ -288,6 +307,8 @@ mod tests {
             Frame::Probe { conversations: vec![1, u64::MAX] },
             Frame::Whole { conversation: 3, reply: Reply::ACCEPTED, bytes: Bytes::new() },
             Frame::Opened { conversation: 3, reply },
+            Frame::Whole { conversation: 3, reply: scoped, bytes: "{}".into() },
+            Frame::Opened { conversation: 3, reply: busy },
             Frame::Bytes { conversation: 4, bytes: "data: 1\n\n".into() },
             Frame::End { conversation: 5 },
             Frame::NotMine { conversation: 6 },

@@ -50,7 +50,7 @@ impl Local {
     }
 
     fn refuse(&mut self, refusal: (Reply, Vec<u8>)) -> Poll<Reply> {
-        let reply = refusal.0;
+        let reply = refusal.0.clone();
         self.refusal = Some(refusal);
         Poll::Ready(reply)
     }

@@ -170,8 +170,8 @@ impl Node {
             let bytes = Bytes::copy_from_slice(body);
             return self.send_to(weak, to, Frame::Whole { conversation, reply, bytes }).await;
         }
-        self.send_to(weak, to, Frame::Opened { conversation, reply }).await?;
         let bounded = reply.form == Form::Events;
+        self.send_to(weak, to, Frame::Opened { conversation, reply }).await?;
         let mut rest = Bytes::from(whole.unwrap_or_default());
         loop {
             poll_fn(|cx| served.poll_room(bounded, cx)).await?;

@@ -77,11 +77,18 @@ pub(super) enum Next {
     Over(End),
 }
 
-impl<T: Copy> Gated<T> {
+impl<T> Gated<T> {
     fn release(&mut self) -> bool {
-        let Self::Staged(what) = *self else { return false };
-        *self = Self::Out(what);
-        true
+        match std::mem::replace(self, Self::Taken) {
+            Self::Staged(what) => {
+                *self = Self::Out(what);
+                true
+            }
+            other => {
+                *self = other;
+                false
+            }
+        }
     }
 }
 
@@ -102,7 +109,7 @@ impl Slot {
         }
     }
 
-    pub(super) const fn opened(&mut self, reply: Reply) {
+    pub(super) fn opened(&mut self, reply: Reply) {
         self.fresh = Some(reply);
     }
 
@@ -163,9 +170,13 @@ impl Slot {
 
     /// Takes the head, if it may leave.
     pub(super) fn take_open(&mut self) -> Option<Reply> {
-        let Gated::Out(reply) = self.open else { return None };
-        self.open = Gated::Taken;
-        Some(reply)
+        match std::mem::replace(&mut self.open, Gated::Taken) {
+            Gated::Out(reply) => Some(reply),
+            other => {
+                self.open = other;
+                None
+            }
+        }
     }
 
     /// What the reader gets next. `stored` is the last event of its stream that is stored, if the stream is open, and `pulled`

@@ -89,7 +89,7 @@ fn replay(log: &Log, cell: &Cell, after: EventId, buf: &mut Vec<u8>) -> EventId 
 impl Source for Reader {
     fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
         if let Phase::Refused(refusal) = &self.phase {
-            return Poll::Ready(refusal.0);
+            return Poll::Ready(refusal.0.clone());
         }
         let mut state = self.cell.lock();
         let closed = state.awake().is_some_and(|awake| awake.closed);
@@ -97,7 +97,10 @@ impl Source for Reader {
             Some(slot) => match slot.head {
                 Head::Opened(opened) => {
                     slot.head = Head::Read;
-                    Poll::Ready(opened.reply(self.cell.id))
+                    Poll::Ready(match slot.refusal.take() {
+                        Some(reply) => *reply,
+                        None => opened.reply(self.cell.id),
+                    })
                 }
                 Head::Awaited if !closed => {
                     slot.wait(cx);

@@ -75,6 +75,8 @@ pub(crate) struct Slot {
     /// Who reads it: a stream that is resumed has one reader after another.
     pub(super) reader: u32,
     pub(super) head: Head,
+    /// What its head says besides, for as long as the reader was not told: of most nothing.
+    pub(super) refusal: Option<Box<Reply>>,
     /// The number of the event that the reader has, for as long as the log may have more.
     pub(super) replaying: Option<NonZeroU64>,
     pub(super) waker: Option<Waker>,
@@ -93,7 +95,8 @@ pub(crate) enum Head {
     Silence,
 }
 
-/// The head of a stream of a session, in four bytes. Only the router answers with what is left out of it: 405 and `Allow`.
+/// The head of a stream of a session, in four bytes. What few have is in [`Slot::refusal`]; only the router answers with 405 and
+/// `Allow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Opened {
     status: u16,
@@ -115,17 +118,25 @@ pub(crate) struct Hands<'a> {
     pub(super) readers: &'a mut Readers,
 }
 
-impl From<Reply> for Opened {
-    fn from(Reply { status, form, session, allow }: Reply) -> Self {
+impl From<&Reply> for Opened {
+    fn from(Reply { status, form, session, allow, challenge: _, retry_after: _ }: &Reply) -> Self {
         debug_assert!(allow.is_none(), "a stream of a session was opened with `Allow`");
-        Self { status, form, names_session: session.is_some() }
+        Self { status: *status, form: *form, names_session: session.is_some() }
+    }
+}
+
+impl Slot {
+    fn open(&mut self, reply: Reply) {
+        self.head = Head::Opened((&reply).into());
+        let says_more = reply.challenge.is_some() || reply.retry_after.is_some();
+        self.refusal = says_more.then(|| Box::new(reply));
     }
 }
 
 impl Opened {
     pub(super) fn reply(self, session: SessionId) -> Reply {
         let session = self.names_session.then_some(session);
-        Reply { status: self.status, form: self.form, session, allow: None }
+        Reply { session, ..Reply::new(self.status, self.form) }
     }
 }
 
@@ -225,7 +236,10 @@ impl Readers {
         if let Some(before) = self.forget(stream) {
             due.wakers.extend(before.waker);
         }
-        push(&mut self.slots, Slot { stream, reader, head: Head::Awaited, replaying: None, waker: None });
+        push(
+            &mut self.slots,
+            Slot { stream, reader, head: Head::Awaited, refusal: None, replaying: None, waker: None },
+        );
         reader
     }
 
@@ -279,7 +293,7 @@ impl Hands<'_> {
                 }
                 Output::Open { stream, reply } => {
                     if let Some(slot) = self.readers.slot(stream) {
-                        slot.head = Head::Opened(reply.into());
+                        slot.open(reply);
                         due.wakers.extend(slot.waker.take());
                     }
                 }
