@@ -118,12 +118,13 @@ pub(crate) fn admit(court: &Court<'_>, id: &Id) -> Result<Step, Fault> {
     }
     let init = endpoint.has_init().then(|| Arc::clone(&peer));
     let request = Requested { id, peer, token, level };
+    if let Some(peer) = init.as_ref().filter(|_| court.view.is_by_rule()) {
+        return Ok(Step::after_init(Then::Judge(Unjudged::modern(court, request)), court, peer, id));
+    }
+    let step = offered(court, request);
     match init {
-        None => offered(court, request),
-        Some(peer) if court.view.is_by_rule() => {
-            Ok(Step::after_init(Then::Judge(Unjudged::modern(court, request)), court, &peer, id))
-        }
-        Some(peer) => Ok(Step::after_init(Then::Do(offered(court, request)), court, &peer, id)),
+        Some(peer) => Ok(Step::after_init(Then::Do(step), court, &peer, id)),
+        None => step,
     }
 }
 

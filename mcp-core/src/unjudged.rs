@@ -80,6 +80,7 @@ impl Unjudged {
         Self { message: court.message.kept(), head: court.head.map(HeadBuf::from), view: court.view.clone(), era }
     }
 
+    #[cold]
     fn judge(
         self,
         assigns: &Bytes,

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::ask::Page;
 use crate::code::not_let_in;
+use crate::fields;
 
 /// Why a tool failed, and who may know.
 ///
@@ -22,6 +23,7 @@ use crate::code::not_let_in;
 /// |---|---|
 /// | `Result<_, String>`, or another text | **the text** |
 /// | `Result<_, CallError>`, and the error came by `?` | that the tool failed; the error's text goes to the log |
+/// | the same, where the error is `validator::ValidationErrors` or `garde::Report`, with the features `validator` and `garde` | each field and what is wrong with it |
 /// | the same by [`CallError::hidden`], for what `?` does not take: `anyhow::Error`, `Box<dyn Error + Send + Sync>`, a text | that the tool failed; the error's text goes to the log |
 /// | the same by [`CallError::new`], [`CallError::fields`] or [`CallError::blocks`] | what was given |
 /// | the same by `?` from a text | does not compile, as `?` hides and a text is meant to be read: `.ok_or_else(\|\| CallError::new("..."))?`, `.map_err(CallError::new)?` |
@@ -122,7 +124,8 @@ impl CallError {
     }
 
     /// A failure in what was sent, field by field: `age: must be 18 or more, name: is taken`. For rules that no schema can
-    /// tell, such as what a database knows.
+    /// tell, such as what a database knows. With the features `validator` and `garde`, `args.validate()?` says the same of what these
+    /// crates find. At most 32 are listed.
     ///
     /// ```
     /// use mcp_server::CallError;
@@ -131,8 +134,7 @@ impl CallError {
     /// assert_eq!(error.to_string(), "age: must be 18 or more, name: is taken");
     /// ```
     pub fn fields<F: fmt::Display, M: fmt::Display>(fields: impl IntoIterator<Item = (F, M)>) -> Self {
-        let fields: Vec<String> = fields.into_iter().map(|(field, message)| format!("{field}: {message}")).collect();
-        Self::new(fields.join(", "))
+        fields::list(fields)
     }
 
     /// A failure in content of more kinds than text.
@@ -297,9 +299,10 @@ impl CallError {
     }
 }
 
+/// Hidden; but what `validator` and `garde` find wrong with fields is shown, with the features of these names.
 impl<E: std::error::Error + Send + Sync + 'static> From<E> for CallError {
     fn from(error: E) -> Self {
-        Self::hidden(error)
+        fields::told(&error).unwrap_or_else(|| Self::hidden(error))
     }
 }
 

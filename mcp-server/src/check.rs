@@ -38,7 +38,7 @@ pub(crate) use self::node::same;
 pub(crate) use self::number::Num;
 pub(crate) use self::unique::twice;
 use self::unique::{Unread, read};
-#[cfg(feature = "validate")]
+#[cfg(any(feature = "validate", feature = "validator", feature = "toml"))]
 pub(crate) use self::words::push_step;
 pub(crate) use self::words::{clean, expected, kind, nearest, place, quote, without_place};
 

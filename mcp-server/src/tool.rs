@@ -87,6 +87,16 @@ pub struct Tool {
     unreadable: Option<Box<str>>,
     /// The page that shows its results.
     pub(crate) page: Option<Page>,
+    /// The manifest that it is from.
+    origin: Option<Origin>,
+}
+
+/// What a tool has to do with a manifest.
+pub(crate) enum Origin {
+    /// It is defined there.
+    At(Box<str>),
+    /// It stands for what is wrong with the manifest, and there is no tool.
+    Faults(Vec<Defect>),
 }
 
 /// The code, what it cannot do without, and the schemas that its types imply.
@@ -130,6 +140,7 @@ impl Tool {
             wrong: Vec::new(),
             unreadable: None,
             page: None,
+            origin: None,
         }
     }
 
@@ -413,8 +424,35 @@ impl Tool {
         self.place
     }
 
+    /// `place` is where the manifest was made.
+    pub(crate) fn with_origin(self, origin: Origin, place: &'static Location<'static>) -> Self {
+        Self { origin: Some(origin), place, ..self }
+    }
+
+    pub(crate) const fn has_code(&self) -> bool {
+        self.run.is_some()
+    }
+
     /// Its two halves: what the catalogue shows, and what runs. `None` if they cannot be had, and then there are defects.
     pub(crate) fn split(mut self, handle: Handle, workshop: &mut Workshop<'_>) -> Option<(catalog::Tool, Parts)> {
+        let before = workshop.defects.len();
+        match self.origin.take() {
+            None => self.divide(handle, workshop),
+            Some(Origin::At(place)) => {
+                let halves = self.divide(handle, workshop);
+                for defect in &mut workshop.defects[before..] {
+                    defect.message = format!("{place}: {}", defect.message).into();
+                }
+                halves
+            }
+            Some(Origin::Faults(defects)) => {
+                workshop.defects.extend(defects);
+                None
+            }
+        }
+    }
+
+    fn divide(mut self, handle: Handle, workshop: &mut Workshop<'_>) -> Option<(catalog::Tool, Parts)> {
         let Workshop { states, coerce, ref mut defects, ref mut linked } = *workshop;
         let unnamed = self.name.is_empty();
         if unnamed {
@@ -535,6 +573,9 @@ impl Tool {
         }
         if self.any_output {
             tool = tool.with_any_output();
+        }
+        if self.unlisted {
+            tool = tool.with_unlisted();
         }
         if let Some(meta) = &self.meta {
             tool = tool.with_meta(&meta.to_string());

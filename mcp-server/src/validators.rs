@@ -225,6 +225,9 @@ const TOLD: usize = 5;
 
 /// What fits all of several validators: a tuple of up to eight, or an array. The first that fails tells why.
 ///
+/// A function of your own among them takes the type itself: of a `String`, `&String`. One that takes `&str` asks the others by `?`:
+/// `validators::url(page)?`.
+///
 /// ```
 /// use mcp_server::{Param, validators};
 ///

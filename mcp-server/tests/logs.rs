@@ -245,3 +245,19 @@ async fn a_question_that_code_lets_go_is_told_since_nobody_was_asked() {
         "{lines:?}"
     );
 }
+
+#[test]
+fn a_rule_that_panics_is_told_with_the_entry_that_it_hides() {
+    let (kept, _guard) = Kept::install();
+    let rule = |entry: &mcp_server::Shown, _: &mcp_server::Viewer| entry.name() != "odd" || panic!("no idea");
+    let app = Server::new("test", "1").tool(tool("odd").run(|| "ran")).visible(rule).build().unwrap();
+    mcp_server::testing::block_on(async {
+        let mut client = mcp_server::testing::Client::new(&app);
+        client.call("odd", ()).await.assert_fault(-32602);
+    });
+    let lines = kept.lines();
+    let told = |line: &String| {
+        line.starts_with("ERROR") && line.contains("\"odd\"") && line.contains("no idea") && line.contains("hidden")
+    };
+    assert!(lines.iter().any(told), "{lines:?}");
+}

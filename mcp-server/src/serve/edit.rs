@@ -448,7 +448,7 @@ fn registered_twice((first, outer): Origin<'_>, (second, inner): Origin<'_>) -> 
         format!("and made at {first}{outer}")
     } else {
         let own = |within: String| if within.is_empty() { " by itself".into() } else { within };
-        format!("made at {first}:{} and{}", own(outer), own(inner))
+        format!("made at {first},{} and{}", own(outer), own(inner))
     };
     format!(
         "registered twice, {places}: each may be there once in a server, so rename one, or take the first \

@@ -1,5 +1,7 @@
 //! Tools whose definition is data: read at run time, from a file or from elsewhere.
 
+mod guards;
+
 use mcp_core::answer::{Icon, Theme};
 use serde_json::{Map, Value};
 
@@ -12,7 +14,11 @@ use crate::serve::{Edit, Offers};
 impl Tool {
     /// A tool from its definition as JSON text, as `tools/list` has it: `name`, `title`, `description`, `inputSchema`,
     /// `outputSchema`, `annotations`, `icons`, `_meta`. The schemas may also be called `input_schema` and `output_schema`; they
-    /// are published as they are, in their order, and enforced, which needs the feature `validate`.
+    /// are published as they are, in their order, and enforced, which needs the feature `validate`. What follows is for the server
+    /// alone, and is not published: `scope`, a text or a list; `cache`, with `ttlMs` and `scope` (`"public"` or `"private"`);
+    /// `taskSupport`; `tags`; and `sensitive`, which may stand among the `annotations`, too.
+    ///
+    /// For many tools in one file, see [`Manifest`](crate::Manifest).
     ///
     /// Nothing fails here: what is wrong with it, such as a member that nobody knows, is told when the server is built, with
     /// everything else.
@@ -116,6 +122,7 @@ impl Reader {
         self.icons();
         self.tool.meta = self.take("_meta");
         self.execution();
+        self.guards();
         for (name, _) in std::mem::take(&mut self.members) {
             self.unknown("its definition", &name, &MEMBERS);
         }
@@ -176,6 +183,10 @@ impl Reader {
                 ("title", other) => {
                     let what = format!("`annotations.title` of its definition must be a string, not {}", kind(other));
                     self.wrong("TOOL-15", what);
+                    continue;
+                }
+                ("sensitive", says) => {
+                    self.sensitive("annotations.sensitive", says);
                     continue;
                 }
                 ("readOnlyHint", _) => &mut hints.read_only,
@@ -246,7 +257,7 @@ impl Reader {
     fn execution(&mut self) {
         for (name, value) in self.object("execution", "TOOL-3") {
             match (name.as_str(), value.as_str()) {
-                ("taskSupport", Some("forbidden" | "optional")) => {}
+                ("taskSupport", Some("forbidden" | "optional")) => self.task_support("execution.taskSupport", &value),
                 ("taskSupport", Some("required")) => {
                     self.wrong("TOOL-3", "its definition asks for tasks, which this server does not offer");
                 }
@@ -273,7 +284,7 @@ fn is_size(size: &str) -> bool {
     size == "any" || size.split_once('x').is_some_and(|(width, height)| number(width) && number(height))
 }
 
-const MEMBERS: [&str; 11] = [
+const MEMBERS: [&str; 16] = [
     "name",
     "title",
     "description",
@@ -285,6 +296,12 @@ const MEMBERS: [&str; 11] = [
     "icons",
     "_meta",
     "execution",
+    "scope",
+    "cache",
+    "taskSupport",
+    "tags",
+    "sensitive",
 ];
-const ANNOTATIONS: [&str; 5] = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+const ANNOTATIONS: [&str; 6] =
+    ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "sensitive"];
 const ICON: [&str; 4] = ["src", "mimeType", "sizes", "theme"];

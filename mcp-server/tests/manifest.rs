@@ -1,0 +1,279 @@
+//! Tools that are defined in a file, and everything that can be wrong with one.
+
+#![cfg(feature = "validate")]
+
+mod common;
+
+use common::{Client, text};
+use mcp_server::{Manifest, Server, Tool, Value, json};
+
+/// Entry, rule and message of each thing that is wrong.
+fn told(manifest: Manifest) -> Vec<(String, &'static str, String)> {
+    let error = Server::new("test", "1").tools(manifest).build().expect_err("it is wrong");
+    let told = |defect: &mcp_server::Defect| (defect.entry.to_string(), defect.rule, defect.message.to_string());
+    error.defects().iter().map(told).collect()
+}
+
+fn expect(found: &[(String, &'static str, String)], expected: &[(&str, &str, &str)]) {
+    for (index, (entry, rule, message)) in expected.iter().enumerate() {
+        let Some((its_entry, its_rule, said)) = found.get(index) else { panic!("{message} is missing: {found:#?}") };
+        assert!(its_entry.starts_with(entry), "{entry} is not {its_entry}: {said}");
+        assert_eq!(its_rule, rule, "{said}");
+        assert!(said.contains(message), "{message} is not in {said}");
+    }
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+}
+
+const TWO: &str = r#"{"tools": [
+    {
+        "name": "area", "description": "Computes an area.",
+        "inputSchema": {"type": "object", "properties": {"side": {"type": "number", "minimum": 0}}, "required": ["side"]},
+        "annotations": {"readOnlyHint": true}, "tags": {"team": "maths"}, "taskSupport": "forbidden",
+        "cache": {"ttlMs": 5000, "scope": "private"}
+    },
+    {"name": "shout", "description": "Says it louder.", "input_schema": {"type": "object", "properties": {"z": {}, "a": {}}}}
+]}"#;
+
+#[tokio::test]
+async fn definitions_are_published_and_enforced_and_the_code_is_bound_by_name_tool_9_tool_14() {
+    let manifest = Manifest::json(TWO)
+        .run("shout", |_: Value| "HO")
+        .run("area", |ctx: mcp_server::Ctx, args: Value| format!("{} {}", args["side"], ctx.tags()["team"]));
+    let mut client = Client::of(Server::new("test", "1").tools(manifest));
+    assert_eq!(text(&client.call("area", json!({"side": 2})).await), "2 \"maths\"");
+    assert!(text(&client.call("area", json!({"side": -2})).await).contains("`side`: must be at least 0, is -2"));
+    assert_eq!(text(&client.call("shout", json!({})).await), "HO");
+    let shout = client.listed("shout").await;
+    let published = json!({"name": "shout", "description": "Says it louder.", "inputSchema": {"type": "object", "properties": {"z": {}, "a": {}}}});
+    assert_eq!(shout.to_string(), published.to_string(), "in its order");
+    let area = client.listed("area").await;
+    assert_eq!(area["annotations"], json!({"readOnlyHint": true}));
+    for private in ["tags", "cache", "taskSupport"] {
+        assert_eq!(area[private], json!(null), "{private} is not published");
+    }
+}
+
+#[test]
+fn a_list_or_a_single_definition_will_do() {
+    let one = r#"{"name": "one", "description": "d", "inputSchema": {"type": "object"}}"#;
+    for text in [one.to_owned(), format!("[{one}]"), format!("{{\"tools\": [{one}]}}")] {
+        let app = Server::new("test", "1").tools(Manifest::json(text).run("one", || ())).build().expect("it is right");
+        assert_eq!(app.tool_names(), ["one"]);
+    }
+}
+
+#[test]
+fn everything_that_is_wrong_with_a_manifest_is_told_at_once_with_its_place() {
+    let manifest = Manifest::json(
+        r#"{"tool": [], "tools": [
+            {"name": "no_schema", "description": "d", "input_shema": {"type": "object"}},
+            {"name": "list", "description": "d", "inputSchema": {"type": "array"}},
+            {"description": "d", "inputSchema": {"type": "object"}},
+            {"name": "silent", "inputSchema": {"type": "object"}},
+            {"name": "silent", "description": "d", "inputSchema": {"type": "object"}},
+            "silent",
+            {"name": "unbound", "description": "d", "inputSchema": {"type": "object"},
+             "scope": 5, "cache": {"ttlMs": -1, "scope": "shared", "ttl": 1}, "taskSupport": "maybe", "sensitive": "yes", "tags": []}
+        ]}"#,
+    )
+    .run("list", || ())
+    .run("silent", || ())
+    .run("no_schema", || ())
+    .run("no_schema", || ())
+    .run("unbuond", || ())
+    .run("elsewhere", || ());
+    let found = told(manifest);
+    expect(
+        &found,
+        &[
+            (
+                "manifest at mcp-server/tests/manifest.rs:",
+                "TOOL-3",
+                "a member `tool`, which nobody reads: did you mean `tools`?",
+            ),
+            ("manifest at ", "TOOL-5", "tools[3] and tools[4] are both called `silent`: rename one"),
+            ("manifest at ", "TOOL-6", "there is code for `no_schema` a second time at mcp-server/tests/manifest.rs:"),
+            ("manifest at ", "TOOL-6", "no such tool is defined: did you mean `unbound`?"),
+            ("manifest at ", "TOOL-6", "there is code for `elsewhere` at mcp-server/tests/manifest.rs:"),
+            ("no_schema", "TOOL-4", "tools[0]: its definition has no `inputSchema`"),
+            (
+                "no_schema",
+                "TOOL-3",
+                "tools[0]: its definition has a member `input_shema`, which nobody reads: did you mean `input_schema`?",
+            ),
+            ("list", "TOOL-4", "tools[1]: "),
+            ("unnamed-", "TOOL-5", "tools[2]: "),
+            ("unnamed-", "TOOL-6", "tools[2]: it has no code"),
+            ("silent", "TOOL-3", "tools[3]: it has no description"),
+            ("unnamed-", "TOOL-3", "must be a JSON object, not a string"),
+            ("unbound", "AUTH-6", "tools[6]: the `scope` of its definition must be"),
+            ("unbound", "CACHE-1", "`cache.ttlMs` of its definition must be a number of milliseconds"),
+            ("unbound", "CACHE-1", "`cache.scope` of its definition must be \"public\" or \"private\""),
+            (
+                "unbound",
+                "TOOL-3",
+                "`cache` of its definition has a member `ttl`, which nobody reads: it knows ttlMs, scope",
+            ),
+            (
+                "unbound",
+                "TOOL-3",
+                "`taskSupport` of its definition must be \"forbidden\", \"optional\" or \"required\"",
+            ),
+            ("unbound", "TOOL-15", "`sensitive` of its definition must be true or false, not a string"),
+            ("unbound", "TOOL-3", "the `tags` of its definition must be an object, not an array"),
+            ("unbound", "TOOL-6", "tools[6]: it has no code: bind some with `.run(\"unbound\", ..)`"),
+        ],
+    );
+}
+
+#[test]
+fn the_six_faults_of_a_definition_have_six_texts() {
+    let object = json!({"type": "object"});
+    let fault = |definition: Value| {
+        let found = told(Manifest::json(definition.to_string()).run("t", || ()));
+        assert_eq!(found.len(), 1, "{found:#?}");
+        found.into_iter().next().map(|(_, rule, message)| (rule, message)).expect("one")
+    };
+    let mut told: Vec<(&str, String)> = vec![
+        fault(json!({"name": "t", "inputSchema": object})),
+        fault(json!({"name": "t", "description": "d"})),
+        fault(json!({"name": "t", "description": "d", "inputSchema": {}})),
+        fault(
+            json!({"name": "t", "description": "d", "inputSchema": {"type": "object", "properties": {"a": {"type": "text"}}}}),
+        ),
+    ];
+    // No name, and so no code; that code takes what it can be given is seen when it is compiled.
+    let nameless = [json!({"name": "", "description": "d", "inputSchema": object})];
+    told.extend(
+        self::told(Manifest::json(json!(nameless).to_string())).into_iter().map(|(_, rule, message)| (rule, message)),
+    );
+    let rules: Vec<&str> = told.iter().map(|(rule, _)| *rule).collect();
+    assert_eq!(rules, ["TOOL-3", "TOOL-4", "TOOL-4", "TOOL-4", "TOOL-6", "TOOL-5"]);
+    told.sort();
+    told.dedup();
+    assert_eq!(told.len(), 6, "{told:#?}");
+}
+
+#[test]
+fn what_cannot_be_read_is_told_by_line_and_column_and_nothing_else_is() {
+    let broken = Manifest::json("{\"tools\": [\n  {\"name\": }\n]}").run("area", || ());
+    expect(&told(broken), &[("manifest at ", "TOOL-3", "it is not JSON: expected value at line 2 column 12")]);
+    for (wrong, what) in [
+        ("5", "a manifest is an object with a list `tools`, or the list alone, and not an integer"),
+        (r#"{"tools": {"a": 1}}"#, "its `tools` must be a list, not an object"),
+    ] {
+        expect(&told(Manifest::json(wrong).run("area", || ())), &[("manifest at ", "TOOL-3", what)]);
+    }
+    let twice = TWO.replace("\"annotations\"", "\"description\": \"d\", \"annotations\"");
+    let found = told(Manifest::json(twice).run("area", || ()).run("shout", || ()));
+    expect(&found, &[("manifest at ", "TOOL-3", "it has `tools[0].description` twice")]);
+}
+
+#[test]
+fn a_file_is_read_by_its_ending() {
+    let directory = std::env::temp_dir().join(format!("mcp-manifest-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let at = |name: &str| directory.join(name);
+    let (right, other) = (at("tools.json"), at("tools.yaml"));
+    std::fs::write(&right, TWO).and_then(|()| std::fs::write(&other, "")).expect("files");
+    let app = Server::new("x", "1").tools(Manifest::file(&right).run("area", || ()).run("shout", || ())).build();
+    assert_eq!(app.expect("it is right").tool_names(), ["area", "shout"]);
+    let found = told(Manifest::file(&right).run("area", || ()));
+    assert!(found[0].2.starts_with(&format!("{}, tools[1]: it has no code", right.display())), "{found:?}");
+    let missing = told(Manifest::file(at("none.json")).run("area", || ()));
+    assert!(missing.len() == 1 && missing[0].2.starts_with("it cannot be read: "), "{missing:?}");
+    assert!(missing[0].0.contains("none.json"), "{missing:?}");
+    assert_eq!(told(Manifest::file(&other))[0].2, "its name must end in `.json` or `.toml`");
+    std::fs::remove_dir_all(directory).expect("it is there");
+}
+
+#[test]
+fn nothing_is_registered_if_one_of_several_is_wrong() {
+    let app =
+        Server::new("test", "1").tool(Tool::new("first").description("d").run(|| ())).build().expect("it is right");
+    let wrong = Manifest::json(TWO).run("area", || ());
+    let error = app.edit(|edit| edit.add_all(wrong)).expect_err("`shout` has no code").to_string();
+    assert!(error.contains("nothing was changed") && error.contains("tools[1]: it has no code"), "{error}");
+    assert_eq!(app.tool_names(), ["first"]);
+    app.edit(|edit| edit.add_all(Manifest::json(TWO).run("area", || ()).run("shout", || ()))).expect("all are right");
+    assert_eq!(app.tool_names(), ["first", "area", "shout"]);
+    let again = app.edit(|edit| edit.add_all(Manifest::json(TWO).run("area", || ()).run("shout", || ())));
+    let again = again.expect_err("both are there already").to_string();
+    assert!(again.matches("registered twice, at mcp-server/tests/manifest.rs:").count() == 2, "{again}");
+}
+
+#[test]
+fn an_annotation_can_only_add_an_obligation() {
+    let sensitive = |more: Value| {
+        let mut definition = json!({"name": "t", "description": "d", "inputSchema": {"type": "object"}});
+        definition.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        Tool::from_value(definition).is_sensitive()
+    };
+    for says in [
+        json!({"sensitive": true}),
+        json!({"annotations": {"sensitive": true}}),
+        json!({"annotations": {"destructiveHint": true, "sensitive": false}}),
+        json!({"sensitive": false, "annotations": {"sensitive": true}}),
+        json!({"sensitive": true, "annotations": {"sensitive": false, "readOnlyHint": true, "destructiveHint": false}}),
+    ] {
+        assert!(sensitive(says.clone()), "{says}");
+    }
+    for says in [json!({}), json!({"sensitive": false}), json!({"annotations": {"destructiveHint": false}})] {
+        assert!(!sensitive(says.clone()), "{says}");
+    }
+}
+
+#[cfg(feature = "toml")]
+mod of_toml {
+    use super::*;
+
+    #[tokio::test]
+    async fn toml_says_the_same_in_its_order() {
+        let manifest = Manifest::toml(
+            r#"
+            [[tools]]
+            name = "a"
+            description = "d"
+            scope = ["x:read", "y"]
+            input_schema.type = "object"
+            input_schema.properties.z = { type = "number", default = 0.5 }
+            input_schema.properties.a = { type = "string", default = 2024-02-29 }
+
+            [[tools]]
+            name = "b"
+            description = "d"
+            inputSchema = { type = "object" }
+            "#,
+        );
+        let manifest = manifest.run("a", || ()).run("b", || "b");
+        let mut client = Client::of(Server::new("test", "1").tools(manifest));
+        assert_eq!(text(&client.call("b", json!({})).await), "b");
+    }
+
+    #[tokio::test]
+    async fn its_values_are_those_of_json_and_dates_are_texts() {
+        let manifest = Manifest::toml(
+            "name = \"a\"\ndescription = \"d\"\n[inputSchema]\ntype = \"object\"\n[inputSchema.properties]\n\
+             z = { type = \"number\", default = 0.5 }\na = { default = 2024-02-29 }\n",
+        );
+        let echo = mcp_server::Json::<Value>;
+        let mut client = Client::of(Server::new("test", "1").tools(manifest.run("a", echo)));
+        let schema = client.listed("a").await["inputSchema"].to_string();
+        let expected =
+            r#"{"type":"object","properties":{"z":{"type":"number","default":0.5},"a":{"default":"2024-02-29"}}}"#;
+        assert_eq!(schema, expected);
+        assert_eq!(text(&client.call("a", json!({})).await), r#"{"z":0.5,"a":"2024-02-29"}"#);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_by_line_and_column() {
+        let broken = Manifest::toml("[[tools]]\nname = \"a\"\ndescription = \"é\" 5\n").run("a", || ());
+        expect(&told(broken), &[("manifest at mcp-server/tests/", "TOOL-3", " at line 3 column 19")]);
+        let twice = Manifest::toml("name = \"a\"\nname = \"b\"\n").run("a", || ());
+        expect(&told(twice), &[("manifest at ", "TOOL-3", "it is not TOML: duplicate key at line 2 column 1")]);
+        let infinite = told(Manifest::toml("[[tools]]\nname = \"a\"\n_meta = { x = [1, inf] }\n"));
+        assert_eq!(infinite[0].2, "`tools[0]._meta.x[1]` is inf, which JSON has no number for");
+        let deep = format!("a = {}", "[".repeat(100_000));
+        assert!(told(Manifest::toml(deep))[0].2.starts_with("it is not TOML: "));
+    }
+}
