@@ -214,7 +214,8 @@ fn a_rule_sees_what_an_entry_is() {
     };
     let app = server().tool(erase).visible(rule).build().unwrap();
     block_on(async {
-        let listed = listed(&mut Client::builder(&app).scopes("a b c").connect()).await;
+        let client = Client::builder(&app).principal("ada").scopes("a b c");
+        let listed = listed(&mut client.connect()).await;
         assert_eq!(listed.len(), ALL.len() + 1, "{listed:?}");
     });
     let scopes = ["a", "b", "c"].map(Into::into).into();
