@@ -332,7 +332,8 @@ macro_rules! completes {
 /// Writes what was said into an entry of the catalogue.
 macro_rules! told {
     ($facts:expr, $shown:expr) => {{
-        let (facts, mut shown) = ($facts, $shown);
+        let facts = $facts;
+        let mut shown = $crate::guard::guarded!(facts.guards, $shown);
         if let Some(title) = &facts.title {
             shown = shown.with_title(title);
         }

@@ -345,6 +345,11 @@ impl App {
         self.0.table.load().view.prompts().map(|prompt| prompt.name().to_owned()).collect()
     }
 
+    fn view_of(&self, table: &Table, caller: &Caller) -> View {
+        let rules = Rules { own: &self.0.own.visible, endpoint: &self.0.endpoint, states: &self.0.states };
+        visible::view(&table.view, &table.facings, &rules, caller)
+    }
+
     fn watchers(&self) -> Vec<Arc<dyn Watcher>> {
         self.0.watchers.lock().unwrap_or_else(PoisonError::into_inner).alive()
     }
@@ -377,9 +382,7 @@ impl Handler for App {
     }
 
     fn view(&self, caller: &Caller) -> View {
-        let table = self.0.table.load();
-        let rules = Rules { own: &self.0.own.visible, endpoint: &self.0.endpoint, states: &self.0.states };
-        visible::view(&table.view, &table.facings, &rules, caller)
+        self.view_of(&self.0.table.load(), caller)
     }
 
     fn call(&self, mut call: Call, link: Link) -> Running {

@@ -26,7 +26,7 @@ use crate::code::{Code, Entry, Place, ToolFn, Work};
 use crate::defaults::CommonParam;
 use crate::extract::{Needs, Wanted};
 use crate::facts::{Parts, Workshop};
-use crate::guard::{Guards, TaskSupport, guards};
+use crate::guard::{Guards, TaskSupport, guarded, guards};
 use crate::into_icon::IntoIcon;
 use crate::module::Home;
 use crate::param::Param;
@@ -600,6 +600,7 @@ impl Tool {
                 Pageless::Nothing => tool.for_page(),
             };
         }
+        let tool = guarded!(self.guards, tool);
         self.icons.into_iter().fold(tool, catalog::Tool::with_icon)
     }
 }

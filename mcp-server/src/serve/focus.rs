@@ -12,7 +12,6 @@ use super::{App, Table};
 use crate::code::Entry;
 use crate::ctx::Ctx;
 use crate::focus::{self, Focus};
-use crate::visible;
 
 impl App {
     /// What of the tools that this caller may see fits the query.
@@ -70,8 +69,7 @@ impl App {
     }
 
     fn seen(&self, table: &Table, caller: &Caller, assigns: &bytes::Bytes) -> View {
-        let view = visible::view(&table.view, &table.facings, &self.0.own.visible, caller, &self.0.states);
-        view.with_assigns(assigns.clone())
+        self.view_of(table, caller).with_assigns(assigns.clone())
     }
 }
 
