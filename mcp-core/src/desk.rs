@@ -432,6 +432,8 @@ impl Desk {
         let all_known = asking.open.is_empty();
         if let Some(slot) = self.calls.get_mut(index) {
             slot.phase = Phase::Asking(asking);
+            // The run is over; the next one has said nothing yet.
+            slot.queued = false;
         }
         if all_known {
             return self.resume(index);
