@@ -19,12 +19,13 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::schemas::Promise;
 use self::schemas::{Given, Input, Making, Output, Promised};
-use crate::check;
 #[cfg(feature = "tokio")]
+use crate::authorize::Guard;
+use crate::check;
 use crate::code::Plain;
 use crate::code::{Code, Entry, Place, ToolFn, Work};
 use crate::defaults::CommonParam;
-use crate::extract::{Needs, Wanted};
+use crate::extract::{Needs, States, Wanted};
 use crate::facts::{Parts, Workshop};
 use crate::guard::{Guards, TaskSupport, guards};
 use crate::into_icon::IntoIcon;
@@ -511,6 +512,7 @@ impl Tool {
             Some(promised) => Output::promised(promised, self.any_output, &mut report),
             None => (run.output)().map(|schema| Output::derived(&schema, self.any_output, &mut report)),
         };
+        let guard = self.guarded(states, &mut report);
         let facing = Facing::new(&self.guards, &self.tags, self.is_sensitive());
         let tags = std::mem::take(&mut self.tags);
         let own_wraps = std::mem::take(&mut self.guards.wraps);
@@ -523,12 +525,35 @@ impl Tool {
             name,
             tags,
             states: Arc::clone(states),
-            cancelling: run.needs.cancelling || wraps.needs().cancelling,
+            cancelling: run.needs.cancelling || wraps.needs().cancelling || guard.is_some(),
             wraps,
+            guard,
             code: run.code,
             work: Work::Tool { rules: input.rules, promise, taken },
         };
         Some((shown, Parts { entry: Arc::new(entry), completions: Arc::default(), facing, place, home: module }))
+    }
+
+    /// Who decides whether it runs, if somebody has to.
+    fn guarded(&self, states: &States, report: &mut Report<'_>) -> Option<Arc<Guard>> {
+        if !self.is_sensitive() || states.unguarded.contains(&*self.name) {
+            return None;
+        }
+        if states.guard.is_none() {
+            let why = match self.sensitive {
+                Some(true) => "sensitive",
+                _ => "destructive, and so it is sensitive",
+            };
+            let name = reflect(&self.name);
+            report.add(
+                "TOOL-17",
+                format!(
+                    "it is {why}, and nobody decides whether it runs: give the server an authorizer with `.authorize(..)`, or \
+                     let this tool run without with `.allow_unguarded([\"{name}\"])`"
+                ),
+            );
+        }
+        states.guard.clone()
     }
 
     fn input(
