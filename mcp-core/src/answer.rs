@@ -77,7 +77,8 @@ pub struct ResourceAnswer {
     /// One or more: a directory may yield many. None at all is the server's fault (-32603): a resource that is not there is
     /// [`Fault::resource_not_found`].
     pub contents: Vec<Contents>,
-    /// For how long, and by whom, it may be kept. One that is read with answers of the client is kept by nobody all the same
+    /// For how long, and by whom, it may be kept. [`Caching::NONE`] says nothing: then what its entry says holds, or what the endpoint
+    /// says for all. One for which scopes are needed is kept by its reader alone, whatever is said. One that is read with answers of the client is kept by nobody all the same
     /// (MRTR-16), and one that is read through [`View::only`](crate::View::only) by its reader alone (CACHE-4).
     pub caching: Caching,
     /// `_meta` of the result: JSON text of an object.

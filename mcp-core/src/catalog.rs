@@ -51,7 +51,7 @@ impl Catalog {
         Builder::default()
     }
 
-    /// A digest of what the newest revision shows of it: the same for the same entries, also after a restart.
+    /// A digest of what the newest revision shows of it, with scopes and hints: the same for the same entries, also after a restart.
     #[must_use]
     pub const fn generation(&self) -> u64 {
         self.generation
@@ -159,6 +159,9 @@ impl Builder {
         }
         let generation = tools.digest_on(digest(b""));
         let generation = prompts.digest_on(templates.digest_on(resources.digest_on(generation)));
+        // Clients see nothing of it, but a machine that is handed another one does otherwise.
+        let generation = tools.guards_on(generation);
+        let generation = prompts.guards_on(templates.guards_on(resources.guards_on(generation)));
         let resource_lists = templates.digest_on(resources.digest_on(digest(b"")));
         let generations = Generations::new(
             folded(tools.digest_on(digest(b""))),

@@ -126,6 +126,10 @@ impl Ctx {
         &self.call.assigns
     }
 
+    pub(crate) const fn link(&self) -> &Link {
+        &self.link
+    }
+
     pub(crate) fn note(&self, note: Note) {
         self.link.note(note);
     }

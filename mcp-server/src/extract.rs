@@ -14,6 +14,7 @@ use crate::authorize::Guard;
 use crate::call_error::CallError;
 use crate::cancel::Cancelled;
 use crate::ctx::Ctx;
+use crate::focus::Focus;
 use crate::middleware::Wraps;
 use crate::module::Home;
 use crate::redact::Redact;
@@ -161,6 +162,8 @@ pub(crate) struct States {
     pub(crate) unguarded: HashSet<Box<str>>,
     /// What runs around every call.
     pub(crate) wraps: Wraps,
+    /// Which tools are listed, if not all.
+    pub(crate) focus: Option<Focus>,
     /// What its own entries have by default.
     pub(crate) own: Arc<Home>,
     /// The server itself, once it is built. Weak: it owns this.

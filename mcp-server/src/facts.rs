@@ -120,6 +120,8 @@ pub(crate) struct Parts {
     pub(crate) place: &'static Location<'static>,
     /// The module that it belongs to.
     pub(crate) home: Option<Arc<Home>>,
+    /// Of a tool: whether it may be told of to who looks for one.
+    pub(crate) findable: bool,
 }
 
 /// What the checks of one kind need to know.
@@ -182,7 +184,8 @@ impl Workshop<'_> {
             code: run.code,
             work,
         };
-        Some(Parts { entry: Arc::new(entry), completions, facing, place: facts.place, home: facts.home.clone() })
+        let (entry, home) = (Arc::new(entry), facts.home.clone());
+        Some(Parts { entry, completions, facing, place: facts.place, home, findable: false })
     }
 
     fn check_completers(&mut self, key: &str, completers: &[Completer], terms: &Terms<'_>) {
@@ -330,7 +333,8 @@ macro_rules! completes {
 /// Writes what was said into an entry of the catalogue.
 macro_rules! told {
     ($facts:expr, $shown:expr) => {{
-        let (facts, mut shown) = ($facts, $shown);
+        let facts = $facts;
+        let mut shown = $crate::guard::guarded!(facts.guards, $shown);
         if let Some(title) = &facts.title {
             shown = shown.with_title(title);
         }

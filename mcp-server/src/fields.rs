@@ -58,6 +58,7 @@ mod by_validator {
         super::list(found)
     }
 
+    #[diagnostic::do_not_recommend]
     impl IntoCallError for ValidationErrors {
         fn into_call_error(self) -> CallError {
             told(&self)
@@ -158,6 +159,7 @@ mod by_garde {
         super::list(report.iter().map(|(path, error)| (clean(&path.to_string()), clean(error.message()))))
     }
 
+    #[diagnostic::do_not_recommend]
     impl IntoCallError for Report {
         fn into_call_error(self) -> CallError {
             told(&self)

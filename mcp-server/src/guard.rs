@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mcp_core::Span;
+
 use crate::middleware::Wraps;
 use crate::visible::VisibleRule;
 
@@ -95,6 +97,15 @@ impl Guards {
         self.visible.extend(outer.visible.iter().cloned());
     }
 
+    /// For how long what it answers may be kept, and by whom. What [conflicts](Guards::conflict) is told as such, once.
+    pub(crate) fn hint(&self) -> mcp_core::CacheHint {
+        let millis = |ttl: Duration| Span::millis(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+        let mut hint = mcp_core::CacheHint::default();
+        hint.ttl = self.cache.ttl.map(millis);
+        hint.public = self.cache.public.filter(|_| self.conflict().is_none());
+        hint
+    }
+
     /// What is said of it that cannot be kept: a rule, and why.
     pub(crate) fn conflict(&self) -> Option<(&'static str, String)> {
         (self.cache.public == Some(true) && !self.scopes.is_empty()).then(|| {
@@ -145,8 +156,19 @@ macro_rules! guards {
     };
 }
 
+/// The entry as clients see it, with the guards that the protocol itself looks at.
+macro_rules! guarded {
+    ($guards:expr, $shown:expr) => {{
+        let (guards, mut shown) = (&$guards, $shown);
+        if !guards.scopes.is_empty() {
+            shown = shown.with_scopes(&guards.scopes.join(" "));
+        }
+        shown.with_caching(guards.hint())
+    }};
+}
+
 /// What is wrong with an empty text of scopes.
 pub(crate) const NO_SCOPE: &str =
     "its scope is empty, which would let everybody in: name one, as in `.scope(\"notes:read\")`, or leave it out";
 
-pub(crate) use guards;
+pub(crate) use {guarded, guards};

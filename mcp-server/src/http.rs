@@ -61,7 +61,6 @@ impl Setting {
             Self::Path(path) => ("HTTP-1", "http_path", path, Builder::check_path(path)),
             Self::Host(host) => ("HTTP-2", "allow_host", host, Builder::check_host(host)),
             Self::Origin(origin) => ("HTTP-2", "allow_origin", origin, Builder::check_origin(origin)),
-            Self::ResourceMetadata(url) => ("AUTH-3", "resource_metadata", url, Builder::check_resource_metadata(url)),
             Self::RateLimit(limit) => {
                 let message = format!("rate_limit({limit:?}): {}", limit.mistake()?);
                 return Some(Defect { entry: "http".into(), rule: "SEC-2", message: message.into() });
@@ -71,6 +70,7 @@ impl Setting {
             | Self::Cors
             | Self::Resumable(_)
             | Self::Cluster(_)
+            | Self::ResourceMetadata(_)
             | Self::Authenticate(_) => return None,
             #[cfg(feature = "http-sse")]
             Self::HttpSse { stream, messages } => {
@@ -121,6 +121,14 @@ impl Http {
         given.unwrap_or(PATH)
     }
 
+    /// Where the document is that challenges name.
+    pub(crate) fn resource_metadata(&self) -> Option<&str> {
+        self.0.iter().rev().find_map(|setting| match setting {
+            Setting::ResourceMetadata(url) => Some(&**url),
+            _ => None,
+        })
+    }
+
     fn apply(&self, builder: Builder) -> Builder {
         let limits = self.0.iter().filter_map(|setting| match setting {
             Setting::RateLimit(limit) => Some(limit.clone()),
@@ -128,9 +136,8 @@ impl Http {
         });
         let builder = access::limit(builder, limits.collect());
         self.0.iter().fold(builder, |builder, setting| match setting {
-            Setting::RateLimit(_) => builder,
+            Setting::RateLimit(_) | Setting::ResourceMetadata(_) => builder,
             Setting::Authenticate(authenticator) => authenticator.apply(builder),
-            Setting::ResourceMetadata(url) => builder.resource_metadata(url),
             Setting::Path(path) => builder.path(path),
             Setting::Host(host) => builder.allow_host(host),
             Setting::AnyHost => builder.allow_any_host(),

@@ -138,6 +138,7 @@ mod extension;
 mod extract;
 mod facts;
 mod fields;
+mod focus;
 mod guard;
 #[cfg(feature = "http")]
 pub mod http;
@@ -188,6 +189,7 @@ pub use defaults::Defaults;
 pub use error::{BuildError, Error, Result};
 pub use extension::{Extension, IntoMembers, Params};
 pub use extract::{Extract, Needs, State};
+pub use focus::Focus;
 pub use guard::{CacheHint, TaskSupport};
 pub use into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 pub use into_icon::IntoIcon;

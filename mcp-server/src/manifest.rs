@@ -1,5 +1,6 @@
 //! Tools that are defined in a file: names, descriptions and schemas there, code here.
 
+mod defaults;
 mod read;
 #[cfg(feature = "toml")]
 mod toml;
@@ -45,7 +46,15 @@ use crate::tool::{Origin, Tool};
 /// ```
 ///
 /// A manifest has a list `tools` (in TOML, each is a `[[tools]]`); in JSON, the list alone or a single definition will do. A
-/// definition has what [`Tool::from_json`] knows.
+/// definition has what [`Tool::from_json`] knows. Beside the list, `defaults` has what is the same for all of them:
+///
+/// | `defaults` | how it is merged |
+/// |---|---|
+/// | `inputSchema`, with `properties` and `required` | before the tool's; one that the tool has too is the tool's, and one in its list `skipDefaultParams` is left out |
+/// | `tags`, `_meta`, `annotations`, `cache` | recursively; what the definition says wins |
+/// | `scope`, `sensitive` | added: nothing takes an obligation back |
+///
+/// In a [`Module`](crate::Module), its tools have the module's defaults as well.
 ///
 /// Nothing fails here. When the server is built, or changed by [`Edit::add_all`](crate::Edit::add_all), everything that is wrong is told
 /// at once, and nothing is registered: what cannot be read, by line and column; what is wrong with a definition, by file, index
@@ -180,6 +189,7 @@ impl Manifest {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoTools for Manifest {
     fn into_tools(self) -> Entries {
         let Self { mut tools, defects, place, .. } = self;

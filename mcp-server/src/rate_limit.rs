@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mcp_core::fault::Fault;
-use mcp_core::{Caller, Era};
+use mcp_core::{Caller, Era, Span};
 
 mod buckets;
 
@@ -186,10 +186,7 @@ impl Middleware for RateLimit {
 }
 
 fn too_many(wait: Duration) -> Fault {
-    let ms = wait.as_nanos().div_ceil(1_000_000).max(1);
-    Fault::internal(format!("Too many requests: try again in {} s", ms.div_ceil(1_000)))
-        .with_data(format!(r#"{{"retryAfterMs":{ms}}}"#))
-        .with_status(429)
+    Fault::too_many(Span::millis(u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)))
 }
 
 impl fmt::Debug for RateLimit {

@@ -1,6 +1,7 @@
 //! What a server is once it is built: what it offers, which may come and go while it serves.
 
 mod edit;
+mod focus;
 mod table;
 
 use std::fmt;
@@ -25,7 +26,7 @@ use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::IntoTool;
 use crate::module::Module;
 use crate::ui::IntoApp;
-use crate::visible::{self, VisibleRule};
+use crate::visible::{self, Rules, VisibleRule};
 
 /// A server that was built: what adapters drive, and what serves over stdio and HTTP. Cheap to clone, and every clone is the
 /// same server.
@@ -344,6 +345,11 @@ impl App {
         self.0.table.load().view.prompts().map(|prompt| prompt.name().to_owned()).collect()
     }
 
+    fn view_of(&self, table: &Table, caller: &Caller) -> View {
+        let rules = Rules { own: &self.0.own.visible, endpoint: &self.0.endpoint, states: &self.0.states };
+        visible::view(&table.view, &table.facings, &rules, caller)
+    }
+
     fn watchers(&self) -> Vec<Arc<dyn Watcher>> {
         self.0.watchers.lock().unwrap_or_else(PoisonError::into_inner).alive()
     }
@@ -376,11 +382,15 @@ impl Handler for App {
     }
 
     fn view(&self, caller: &Caller) -> View {
-        let table = self.0.table.load();
-        visible::view(&table.view, &table.facings, &self.0.own.visible, caller, &self.0.states)
+        self.view_of(&self.0.table.load(), caller)
     }
 
-    fn call(&self, call: Call, link: Link) -> Running {
+    fn call(&self, mut call: Call, link: Link) -> Running {
+        match self.redirected(&self.0.table.load(), &mut call, &link) {
+            Ok(Some(entry)) => return entry.call(call, link),
+            Ok(None) => {}
+            Err(fault) => return Running::Done(Outcome::Fail(fault)),
+        }
         let entry = match &call.kind {
             Kind::Extension { method, .. } => self.0.own.methods.get(method).cloned(),
             Kind::Init => self.0.own.init.clone(),

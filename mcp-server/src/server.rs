@@ -71,6 +71,8 @@ pub struct Server {
     /// Types of which more than one state was given.
     twice: Vec<&'static str>,
     pub(crate) transports: Transports,
+    /// Scopes, each with those that it includes.
+    implied: Vec<(Box<str>, Box<str>)>,
 }
 
 impl Server {
@@ -100,6 +102,7 @@ impl Server {
             defaults: Defaults::new(),
             twice: Vec::new(),
             transports: Transports::default(),
+            implied: Vec::new(),
         }
     }
 
@@ -382,6 +385,21 @@ impl Server {
         self
     }
 
+    /// Declares that a scope includes others, separated by spaces, and what they include: a caller with the first needs none of the
+    /// others (AUTH-7). Said twice, it includes both.
+    ///
+    /// ```
+    /// use mcp_server::Server;
+    ///
+    /// let server = Server::new("notes", "1.0.0")
+    ///     .scope_implies("notes:write", "notes:read")
+    ///     .scope_implies("admin", "notes:write users:write");
+    /// ```
+    pub fn scope_implies(mut self, broad: impl AsRef<str>, narrow: impl AsRef<str>) -> Self {
+        self.implied.push((broad.as_ref().into(), narrow.as_ref().into()));
+        self
+    }
+
     /// Shares a value with its tools, which take it as [`State<T>`](crate::State). One of a type.
     pub fn state<T: Send + Sync + 'static>(self, state: T) -> Self {
         self.shared_state(Arc::new(state))
@@ -432,6 +450,12 @@ impl Server {
             .sessions(self.sessions)
             .init(init.is_some());
         endpoint = seal.into_iter().fold(endpoint, mcp_core::EndpointBuilder::seal);
+        endpoint =
+            self.implied.iter().fold(endpoint, |endpoint, (broad, narrow)| endpoint.scope_implies(broad, narrow));
+        #[cfg(feature = "http")]
+        if let Some(url) = self.transports.http.resource_metadata() {
+            endpoint = endpoint.resource_metadata(url);
+        }
         if let Some(instructions) = &self.instructions {
             endpoint = endpoint.instructions(instructions);
         }
@@ -466,6 +490,9 @@ impl Server {
         let init = init.map(|init| init.into_entry(&states, &mut defects));
         let own = Own { methods, init, visible: self.visible.into() };
         let table = self.entries.build(&states, self.coerce, offers).map_err(|found| defects.extend(found));
+        if let (Ok(table), Some(focus)) = (&table, &states.focus) {
+            defects.extend(focus.check(|name| table.has_tool(name)));
+        }
         let endpoint = endpoint.build().map_err(|found| defects.extend(found));
         #[cfg(feature = "http")]
         defects.extend(self.transports.http.defects());

@@ -85,8 +85,9 @@ mod tests {
     use super::*;
     use crate::tool::Tool;
 
-    async fn said(server: Server) -> String {
+    async fn said(server: Server, scope: Option<&str>) -> Option<String> {
         let who = Tool::new("who").description("A tool of a test.").run(|caller: Caller| format!("{caller:?}"));
+        let who = scope.into_iter().fold(who, Tool::scope);
         let app = server.tool(who).build().unwrap();
         let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
         let call = format!(
@@ -96,14 +97,18 @@ mod tests {
         let mut output = Vec::new();
         connection(app).run_tokio(call.as_bytes(), &mut output).await.unwrap();
         let answer: serde_json::Value = serde_json::from_slice(&output).unwrap();
-        answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+        answer["result"]["content"][0]["text"].as_str().map(ToOwned::to_owned)
     }
 
     #[tokio::test]
     async fn who_is_at_the_other_end_is_what_the_server_was_told() {
         let server = || Server::new("test", "1");
-        assert_eq!(said(server()).await, format!("{:?}", Caller::anonymous()));
+        assert_eq!(said(server(), None).await, Some(format!("{:?}", Caller::anonymous())));
+        assert_eq!(said(server(), Some("read")).await, None, "what needs a scope is not there");
         let caller = Caller::new("os:ada", Scopes::parse("read"));
-        assert_eq!(said(server().caller(caller.clone())).await, format!("{caller:?}"));
+        for scope in [None, Some("read")] {
+            assert_eq!(said(server().caller(caller.clone()), scope).await, Some(format!("{caller:?}")));
+        }
+        assert_eq!(said(server().caller(caller), Some("write")).await, None);
     }
 }

@@ -27,7 +27,7 @@ use crate::code::{Code, Entry, Place, ToolFn, Work};
 use crate::defaults::CommonParam;
 use crate::extract::{Needs, States, Wanted};
 use crate::facts::{Parts, Workshop};
-use crate::guard::{Guards, TaskSupport, guards};
+use crate::guard::{Guards, TaskSupport, guarded, guards};
 use crate::into_icon::IntoIcon;
 use crate::module::Home;
 use crate::param::Param;
@@ -430,6 +430,14 @@ impl Tool {
         Self { origin: Some(origin), place, ..self }
     }
 
+    /// Its name and its place in a manifest, if it is from one.
+    pub(crate) fn place_in_manifest(&self) -> Option<(Box<str>, Box<str>)> {
+        match &self.origin {
+            Some(Origin::At(place)) => Some((self.name.clone(), place.clone())),
+            _ => None,
+        }
+    }
+
     pub(crate) const fn has_code(&self) -> bool {
         self.run.is_some()
     }
@@ -517,6 +525,12 @@ impl Tool {
         let tags = std::mem::take(&mut self.tags);
         let own_wraps = std::mem::take(&mut self.guards.wraps);
         let unchecked = self.unchecked_output;
+        let for_page = self.meta.as_ref().is_some_and(|meta| matches!(ui::where_no_pages_are(meta), Pageless::Nothing));
+        let mut findable = !self.unlisted && !for_page;
+        if let Some(focus) = &states.focus {
+            self.unlisted |= !focus.lists(&name);
+            findable &= !focus.is_own(&name);
+        }
         let shown = self.shown(handle, &input.text, output.as_ref().map(|output| &*output.text));
         let promise = output.and_then(|output| output.promise);
         let promise = promise.map(|promise| if unchecked { Promise::Structured } else { promise });
@@ -531,7 +545,8 @@ impl Tool {
             code: run.code,
             work: Work::Tool { rules: input.rules, promise, taken },
         };
-        Some((shown, Parts { entry: Arc::new(entry), completions: Arc::default(), facing, place, home: module }))
+        let (entry, completions) = (Arc::new(entry), Arc::default());
+        Some((shown, Parts { entry, completions, facing, place, home: module, findable }))
     }
 
     /// Who decides whether it runs, if somebody has to.
@@ -610,6 +625,7 @@ impl Tool {
                 Pageless::Nothing => tool.for_page(),
             };
         }
+        let tool = guarded!(self.guards, tool);
         self.icons.into_iter().fold(tool, catalog::Tool::with_icon)
     }
 }

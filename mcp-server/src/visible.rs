@@ -8,11 +8,11 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use mcp_core::Caller;
 use mcp_core::catalog::Item;
+use mcp_core::{Caller, Endpoint, Scopes};
 use serde_json::{Map, Value};
 
-pub(crate) use self::sight::{Facings, view};
+pub(crate) use self::sight::{Facings, Rules, view};
 use crate::assigns::{Assignable, Kept};
 use crate::extract::States;
 use crate::guard::Guards;
@@ -111,6 +111,7 @@ impl<'a> Shown<'a> {
 /// Who looks, as a rule of [`Server::visible`] sees them.
 pub struct Viewer {
     caller: Caller,
+    endpoint: Arc<Endpoint>,
     states: Arc<States>,
     assigns: Bytes,
     /// Of the type that init makes, if it can be read.
@@ -118,10 +119,6 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    const fn new(caller: Caller, states: Arc<States>, assigns: Bytes) -> Self {
-        Self { caller, states, assigns, decoded: OnceLock::new() }
-    }
-
     /// Principal and scopes.
     #[must_use]
     pub const fn caller(&self) -> &Caller {
@@ -134,10 +131,11 @@ impl Viewer {
         self.caller.principal.as_ref().map(mcp_core::Principal::as_str)
     }
 
-    /// Whether they have that scope.
+    /// Whether they have that scope, or one that includes it; of several, separated by spaces, whether they have
+    /// all. As with the scopes of entries, who has no principal has none.
     #[must_use]
     pub fn has_scope(&self, scope: &str) -> bool {
-        self.caller.scopes.has(scope)
+        self.endpoint.permits(&self.caller, &Scopes::parse(scope))
     }
 
     /// What the server's [init](Server::init) made of the session, or a call put in its place since: of 2026-07-28, of this very

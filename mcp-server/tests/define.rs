@@ -97,7 +97,7 @@ fn everything_that_is_wrong_with_a_definition_is_told_at_once() {
         "annotations": {"readOnly": true, "destructiveHint": "no", "title": 1},
         "icons": [{"src": "file:///i.png"}, {"source": "x"}, "y", {"src": "https://a.example/i", "sizes": ["big"]}],
         "_meta": [],
-        "execution": {"taskSupport": "required"},
+        "execution": {"taskSupport": "always", "taskSuport": "none"},
         "colour": 1,
     }));
     let expected = [
@@ -115,7 +115,15 @@ fn everything_that_is_wrong_with_a_definition_is_told_at_once() {
         ("BASE-28", "`icons[1]` of its definition: it needs a `src`"),
         ("BASE-28", "`icons[2]` of its definition: an icon is an object, not a string"),
         ("BASE-28", "`icons[3]` of its definition: `sizes` must be"),
-        ("TOOL-3", "its definition asks for tasks"),
+        (
+            "TASK-2",
+            "`execution.taskSupport` of its definition must be \"none\" or \"forbidden\", \"supported\" or \"optional\", or \
+             \"required\"",
+        ),
+        (
+            "TOOL-3",
+            "`execution` of its definition has a member `taskSuport`, which nobody reads: did you mean `taskSupport`?",
+        ),
         ("TOOL-3", "its definition has a member `nmae`, which nobody reads: did you mean `name`?"),
         ("TOOL-3", "its definition has a member `inputSchma`, which nobody reads: did you mean `inputSchema`?"),
         ("TOOL-3", "its definition has a member `colour`, which nobody reads: it knows name, title, "),
@@ -173,4 +181,32 @@ fn the_rest_of_the_builder_adds_to_a_definition() {
         Tool::from_value(json!({"name": "a", "inputSchema": {"type": "object"}})).renamed("b").description("d"),
     ]);
     assert_eq!(app.expect("both are right").tool_names(), ["a", "b"]);
+}
+
+#[test]
+fn whether_it_is_sensitive_and_can_be_a_task_is_read_in_both_spellings() {
+    let of = |annotations: Value, support: &str| {
+        Tool::from_value(json!({
+            "name": "t",
+            "description": "d",
+            "inputSchema": {"type": "object"},
+            "annotations": annotations,
+            "execution": {"taskSupport": support},
+        }))
+    };
+    for (annotations, sensitive) in [
+        (json!({}), false),
+        (json!({"sensitive": true}), true),
+        (json!({"sensitive": false, "readOnlyHint": true}), false),
+        (json!({"destructiveHint": true}), true),
+        (json!({"destructiveHint": true, "sensitive": false, "readOnlyHint": true}), true),
+        (json!({"destructiveHint": false, "sensitive": true}), true),
+    ] {
+        assert_eq!(of(annotations.clone(), "none").is_sensitive(), sensitive, "{annotations}");
+    }
+    for support in ["none", "forbidden", "supported", "optional", "required"] {
+        assert!(build([of(json!({}), support)]).is_ok(), "{support}");
+    }
+    let error = build([of(json!({"sensitive": "yes"}), "none")]).expect_err("it is no boolean");
+    assert!(error.to_string().contains("`annotations.sensitive` of its definition must be true or false"), "{error}");
 }

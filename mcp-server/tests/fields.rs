@@ -6,8 +6,7 @@ mod common;
 
 use common::{Client, text};
 use garde::Validate as _;
-use mcp_server::{CallError, Server, Tool, json};
-use schemars::JsonSchema;
+use mcp_server::{CallError, Server, Tool, Value, json};
 use serde::Deserialize;
 use validator::{Validate as _, ValidationError, ValidationErrors};
 
@@ -16,7 +15,7 @@ mod by_validator {
 
     use super::*;
 
-    #[derive(Deserialize, JsonSchema, Validate)]
+    #[derive(Deserialize, Validate)]
     pub(super) struct Order {
         #[validate(email)]
         pub(super) customer: String,
@@ -32,8 +31,8 @@ mod by_validator {
         pub(super) lines: Vec<Line>,
     }
 
-    #[derive(Deserialize, JsonSchema, Validate)]
-    #[validate(schema(function = "has_place"))]
+    #[derive(Deserialize, Validate)]
+    #[validate(schema(function = "has_place", skip_on_field_errors = false))]
     pub(super) struct Address {
         #[validate(url)]
         pub(super) map: Option<String>,
@@ -41,7 +40,7 @@ mod by_validator {
         pub(super) zip: String,
     }
 
-    #[derive(Deserialize, JsonSchema, Validate)]
+    #[derive(Deserialize, Validate)]
     pub(super) struct Line {
         #[validate(range(exclusive_min = 0.0))]
         pub(super) copies: f64,
@@ -66,7 +65,7 @@ mod by_garde {
 
     use super::*;
 
-    #[derive(Deserialize, JsonSchema, Validate)]
+    #[derive(Deserialize, Validate)]
     #[garde(allow_unvalidated)]
     pub(super) struct Order {
         #[garde(range(min = 18))]
@@ -77,7 +76,7 @@ mod by_garde {
         pub(super) lines: Vec<Line>,
     }
 
-    #[derive(Deserialize, JsonSchema, Validate)]
+    #[derive(Deserialize, Validate)]
     pub(super) struct Line {
         #[garde(email)]
         pub(super) to: String,
@@ -90,11 +89,11 @@ mod by_garde {
 
 #[tokio::test]
 async fn a_question_mark_tells_each_field_that_validator_finds_wrong_sorted_by_path() {
-    let order =
-        Tool::new("order").description("d").run(|order: by_validator::Order| -> Result<&'static str, CallError> {
-            order.validate()?;
-            Ok("Done.")
-        });
+    let order = Tool::new("order").description("d").run(|args: Value| -> Result<&'static str, CallError> {
+        let order: by_validator::Order = serde_json::from_value(args)?;
+        order.validate()?;
+        Ok("Done.")
+    });
     let mut client = Client::of(Server::new("test", "1").tool(order));
     let wrong = json!({
         "customer": "ada", "age": 5, "name": "x", "coupons": ["a", "b"], "to": {"map": "nowhere", "zip": "12x"},
@@ -124,7 +123,8 @@ async fn a_question_mark_tells_each_field_that_validator_finds_wrong_sorted_by_p
 
 #[tokio::test]
 async fn a_question_mark_tells_each_field_that_garde_finds_wrong() {
-    let order = Tool::new("order").description("d").run(|order: by_garde::Order| -> Result<&'static str, CallError> {
+    let order = Tool::new("order").description("d").run(|args: Value| -> Result<&'static str, CallError> {
+        let order: by_garde::Order = serde_json::from_value(args)?;
         order.validate()?;
         Ok("Done.")
     });

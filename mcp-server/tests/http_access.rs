@@ -128,7 +128,7 @@ fn mistakes_are_told_when_the_server_is_built() {
         .build();
     let error = built.expect_err("four mistakes").to_string();
     for part in [
-        "resource_metadata(\"/.well-known/oauth-protected-resource\"): give a whole URL",
+        "the URL of the resource metadata must be an absolute",
         "give a number of requests and a span",
         "let one request through at once at least",
         "authenticate(..) was given more than once",
@@ -171,6 +171,28 @@ async fn who_asks_too_often_gets_429_until_it_may_again_sec_2() {
 }
 
 #[tokio::test]
+async fn a_narrow_token_gets_403_with_the_scopes_and_a_broader_one_is_served_auth_6_auth_7() {
+    const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
+    let by_scope = |head: &Parts| {
+        let scopes = bearer(head)?.ok_or_else(Rejection::unauthorized)?;
+        Ok(Caller::new("sub:ada", Scopes::parse(scopes)))
+    };
+    let purge = Tool::new("purge").description("A tool of a test.").scope("files:read files:write").run(|| "purged");
+    let server = server().authenticate(by_scope).resource_metadata(METADATA).tool(purge);
+    let service = service(server.scope_implies("admin", "files:write").scope_implies("files:write", "files:read"));
+    let (status, headers, body) = answer(&service, request(&call("purge", json!({})), Some("files"))).await;
+    let challenge = format!(
+        "Bearer error=\"insufficient_scope\", scope=\"files:read files:write\", resource_metadata=\"{METADATA}\", \
+         error_description=\"Insufficient scope. Required: files:read files:write\""
+    );
+    assert_eq!((status, headers["www-authenticate"].to_str().expect("ASCII")), (403, &*challenge));
+    assert_eq!(body["error"]["data"], json!({"requiredScopes": ["files:read", "files:write"]}));
+    let (status, _, body) = answer(&service, request(&call("purge", json!({})), Some("admin"))).await;
+    assert_eq!((status, &body["result"]["content"][0]["text"]), (200, &json!("purged")));
+    assert_eq!(answer(&service, request(&call("purge", json!({})), None)).await.0, 401);
+}
+
+#[tokio::test]
 async fn a_call_of_a_limited_tool_that_is_one_too_many_is_429_tool_17() {
     let (_, clock) = hand_clock();
     let limited = Tool::new("limited").description("A tool of a test.");
@@ -178,8 +200,9 @@ async fn a_call_of_a_limited_tool_that_is_one_too_many_is_429_tool_17() {
     let service = service(server().authenticate(by_token).tool(limited));
     let call = || request(&call("limited", json!({})), Some("secret"));
     assert_eq!(answer(&service, call()).await.0, 200);
-    let (status, _, body) = answer(&service, call()).await;
+    let (status, headers, body) = answer(&service, call()).await;
     assert_eq!((status, &body["id"], &body["error"]["code"]), (429, &json!(1), &json!(-32603)));
+    assert_eq!(headers["retry-after"].to_str().expect("ASCII"), "60");
     assert_eq!(body["error"]["data"], json!({"retryAfterMs": 60_000}));
 }
 

@@ -14,6 +14,8 @@ mod by_hand;
 mod entries;
 #[path = "macros/functions.rs"]
 mod functions;
+#[path = "macros/guards.rs"]
+mod guards;
 #[path = "macros/lints.rs"]
 pub mod lints;
 #[path = "macros/methods.rs"]

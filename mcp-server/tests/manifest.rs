@@ -101,7 +101,6 @@ fn everything_that_is_wrong_with_a_manifest_is_told_at_once_with_its_place() {
                 "TOOL-3",
                 "tools[0]: its definition has a member `input_shema`, which nobody reads: did you mean `input_schema`?",
             ),
-            ("list", "TOOL-4", "tools[1]: "),
             ("unnamed-", "TOOL-5", "tools[2]: "),
             ("unnamed-", "TOOL-6", "tools[2]: it has no code"),
             ("silent", "TOOL-3", "tools[3]: it has no description"),
@@ -122,6 +121,7 @@ fn everything_that_is_wrong_with_a_manifest_is_told_at_once_with_its_place() {
             ("unbound", "TOOL-15", "`sensitive` of its definition must be true or false, not a string"),
             ("unbound", "TOOL-3", "the `tags` of its definition must be an object, not an array"),
             ("unbound", "TOOL-6", "tools[6]: it has no code: bind some with `.run(\"unbound\", ..)`"),
+            ("list", "TOOL-4", "tools[1]: the input schema's root must say"),
         ],
     );
 }
@@ -148,10 +148,88 @@ fn the_six_faults_of_a_definition_have_six_texts() {
         self::told(Manifest::json(json!(nameless).to_string())).into_iter().map(|(_, rule, message)| (rule, message)),
     );
     let rules: Vec<&str> = told.iter().map(|(rule, _)| *rule).collect();
-    assert_eq!(rules, ["TOOL-3", "TOOL-4", "TOOL-4", "TOOL-4", "TOOL-6", "TOOL-5"]);
+    assert_eq!(rules, ["TOOL-3", "TOOL-4", "TOOL-4", "TOOL-4", "TOOL-5", "TOOL-6"]);
     told.sort();
     told.dedup();
     assert_eq!(told.len(), 6, "{told:#?}");
+}
+
+#[tokio::test]
+async fn defaults_are_those_of_all_definitions_that_do_not_say_otherwise() {
+    let manifest = Manifest::json(
+        r#"{
+            "defaults": {
+                "inputSchema": {
+                    "properties": {"account": {"type": "string"}, "trace": {"type": "boolean", "default": false}},
+                    "required": ["account"]
+                },
+                "tags": {"team": {"name": "web", "floor": 2}},
+                "annotations": {"readOnlyHint": true, "openWorldHint": false},
+                "_meta": {"com.example/a": 1}
+            },
+            "tools": [
+                {"name": "all", "description": "d", "inputSchema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}},
+                {"name": "few", "description": "d", "inputSchema": {"type": "object", "properties": {"trace": {"type": "string"}}},
+                 "annotations": {"readOnlyHint": false}, "tags": {"team": {"name": "ops"}}, "_meta": {"com.example/a": 2},
+                 "skipDefaultParams": ["account"]}
+            ]
+        }"#,
+    );
+    let team = |ctx: mcp_server::Ctx, args: Value| format!("{} {args}", ctx.tags()["team"]);
+    let mut client = Client::of(Server::new("test", "1").tools(manifest.run("all", team).run("few", team)));
+    let all = client.listed("all").await;
+    let schema = r#"{"type":"object","properties":{"account":{"type":"string"},"trace":{"type":"boolean","default":false},"id":{"type":"string"}},"required":["account","id"]}"#;
+    assert_eq!(all["inputSchema"].to_string(), schema);
+    assert_eq!(
+        (&all["annotations"], &all["_meta"]),
+        (&json!({"readOnlyHint": true, "openWorldHint": false}), &json!({"com.example/a": 1}))
+    );
+    let few = client.listed("few").await;
+    assert_eq!(few["inputSchema"], json!({"type": "object", "properties": {"trace": {"type": "string"}}}));
+    assert_eq!(
+        (&few["annotations"], &few["_meta"]),
+        (&json!({"readOnlyHint": false, "openWorldHint": false}), &json!({"com.example/a": 2}))
+    );
+    let answer = client.call("all", json!({"account": "a", "id": "i"})).await;
+    assert_eq!(text(&answer), r#"{"name":"web","floor":2} {"account":"a","id":"i","trace":false}"#);
+    assert_eq!(text(&client.call("few", json!({})).await), r#"{"name":"ops","floor":2} {}"#);
+}
+
+#[test]
+fn what_is_wrong_with_defaults_is_told_once() {
+    let object = json!({"type": "object"});
+    let tools = json!([
+        {"name": "a", "description": "d", "inputSchema": object, "skipDefaultParams": ["acount", "x"]},
+        {"name": "b", "description": "d", "inputSchema": object, "skipDefaultParams": "account", "sensitive": false},
+    ]);
+    let defaults = json!({
+        "inputSchema": {"type": "object", "properties": {"account": {}}, "$defs": {}}, "tag": {}, "_meta": [], "sensitive": true,
+    });
+    let wrong = json!({"defaults": defaults, "tools": tools}).to_string();
+    let found = told(Manifest::json(wrong).run("a", || ()).run("b", || ()));
+    let messages: Vec<&str> = found.iter().map(|(_, _, message)| &**message).collect();
+    for expected in [
+        "its `defaults` have a member `tag`, which nobody reads: did you mean `tags`?",
+        "`defaults.inputSchema` has `type`, an object's, `properties` and `required`, and no such `$defs`",
+        "`defaults._meta` must be an object, not an array",
+        "tools[0] skips the default param `acount`, and there is none: did you mean `account`?",
+        "tools[0] skips the default param `x`, and there is none: take it out",
+        "`skipDefaultParams` of tools[1] must be a list of names, not a string",
+    ] {
+        assert!(messages.contains(&expected), "{expected}: {messages:#?}");
+    }
+}
+
+#[test]
+fn obligations_of_defaults_add_up() {
+    let object = json!({"type": "object"});
+    let tool = json!({"name": "a", "description": "d", "inputSchema": object, "sensitive": false, "scope": "b"});
+    let is_sensitive = |defaults: Value| {
+        let manifest = Manifest::json(json!({"defaults": defaults, "tools": [tool]}).to_string());
+        mcp_server::IntoTools::into_tools(manifest).tools[0].is_sensitive()
+    };
+    assert!(is_sensitive(json!({"sensitive": true})) && is_sensitive(json!({"annotations": {"sensitive": true}})));
+    assert!(!is_sensitive(json!({"sensitive": false})) && !is_sensitive(json!({"scope": "a"})));
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use mcp_server::testing::{Answer, Client, block_on};
 use mcp_server::{
-    App, Assigns, CallError, Caller, Ctx, EntryKind, Prompt, PromptArg, Resource, ResourceTemplate, Revision, Server,
-    Shown, Tool, Value, Viewer, json,
+    App, Assigns, CallError, Caller, Ctx, EntryKind, Module, Prompt, PromptArg, Resource, ResourceTemplate, Revision,
+    Server, Shown, Tool, Value, Viewer, Visibility, json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -176,12 +176,47 @@ fn all_rules_must_agree_those_of_the_entry_among_them() {
             ("b c", false, true),
             ("", false, false),
         ] {
-            let mut client = Client::builder(&app).scopes(scopes).connect();
+            let mut client = Client::builder(&app).principal("ann").scopes(scopes).connect();
             assert_eq!(client.call("own", ()).await.is_ok(), own, "{scopes}");
             assert_eq!(client.call("other", ()).await.is_ok(), other, "{scopes}");
         }
     });
     assert!(asked.load(Ordering::Relaxed) > 0);
+}
+
+#[test]
+fn a_module_rules_what_is_in_it_and_nothing_else() {
+    let module = Module::new("admin")
+        .visible(|_, viewer| viewer.has_scope("admin"))
+        .tool(tool("purge"))
+        .resource(Resource::new("b://log").text("log"))
+        .module(Module::new("inner").visible(|_, viewer| viewer.has_scope("inner")).tool(tool("deep")));
+    let app = server().module(module).build().unwrap();
+    block_on(async {
+        for (scopes, purge, deep) in [("admin inner", true, true), ("admin", true, false), ("inner", false, false)] {
+            for revision in Revision::ALL {
+                let mut client = Client::builder(&app).revision(revision).principal("ann").scopes(scopes).connect();
+                assert_eq!(client.call("purge", ()).await.is_ok(), purge, "{scopes}");
+                assert_eq!(client.read("b://log").await.is_ok(), purge, "{scopes}");
+                assert_eq!(client.call("deep", ()).await.is_ok(), deep, "{scopes}");
+                assert!(client.call("secret", ()).await.is_ok());
+            }
+        }
+    });
+}
+
+#[test]
+fn a_tool_that_only_its_page_calls_is_hidden_from_the_page_too_app_3() {
+    let page = Resource::app("ui://p").text("<!doctype html><title>p</title>");
+    let refresh = tool("refresh")
+        .ui("ui://p")
+        .visibility([Visibility::App])
+        .visible(|_, viewer| viewer.principal() == Some("ann"));
+    let app = Server::new("test", "1").resource(page).tool(refresh).build().unwrap();
+    block_on(async {
+        client(&app, Revision::MODERN, "ann").call("refresh", ()).await.assert_ok();
+        client(&app, Revision::MODERN, "bob").call("refresh", ()).await.assert_fault(-32602);
+    });
 }
 
 #[test]
@@ -214,7 +249,7 @@ fn a_rule_sees_what_an_entry_is() {
     };
     let app = server().tool(erase).visible(rule).build().unwrap();
     block_on(async {
-        let listed = listed(&mut Client::builder(&app).scopes("a b c").connect()).await;
+        let listed = listed(&mut Client::builder(&app).principal("ann").scopes("a b c").connect()).await;
         assert_eq!(listed.len(), ALL.len() + 1, "{listed:?}");
     });
     let scopes = ["a", "b", "c"].map(Into::into).into();

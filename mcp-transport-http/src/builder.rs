@@ -35,8 +35,6 @@ pub(crate) struct Config {
     pub(crate) resumable: bool,
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
     pub(crate) authentication_time: Duration,
-    /// Where the metadata of this server as a protected resource is (RFC 9728).
-    pub(crate) resource_metadata: Option<Box<str>>,
     pub(crate) limiter: Option<Arc<dyn Limiter>>,
     #[cfg(feature = "sse")]
     pub(crate) http_sse: Option<Arc<HttpSse>>,
@@ -80,7 +78,6 @@ impl fmt::Debug for Config {
             .field("body_time", &self.body_time)
             .field("resumable", &self.resumable)
             .field("authenticator", &self.authenticator.is_some())
-            .field("resource_metadata", &self.resource_metadata)
             .field("limiter", &self.limiter.is_some())
             .finish()
     }
@@ -104,7 +101,6 @@ impl Builder {
             resumable: true,
             authenticator: None,
             authentication_time: AUTHENTICATION_TIME,
-            resource_metadata: None,
             limiter: None,
             #[cfg(feature = "sse")]
             http_sse: None,
@@ -165,7 +161,8 @@ impl Builder {
     /// [`Caller`](mcp_core::Caller) that an outer layer has put into the request's extensions, and else an anonymous one.
     ///
     /// The [`Rejection`](crate::Rejection) that is returned instead sends the client away: 401 with `WWW-Authenticate`, say
-    /// (AUTH-4).
+    /// (AUTH-4). Challenges name the [`resource_metadata`](mcp_core::EndpointBuilder::resource_metadata) of the endpoint, if it has
+    /// any (AUTH-3).
     #[must_use]
     pub fn authenticate(mut self, authenticator: impl Authenticator) -> Self {
         self.config.authenticator = Some(Arc::new(authenticator));
@@ -176,15 +173,6 @@ impl Builder {
     #[must_use]
     pub const fn authentication_time(mut self, span: Duration) -> Self {
         self.config.authentication_time = span;
-        self
-    }
-
-    /// Where this server's OAuth metadata is, as `https://mcp.example.com/.well-known/oauth-protected-resource/mcp`: every
-    /// challenge names it (AUTH-3). The document is not served here.
-    #[must_use]
-    pub fn resource_metadata(mut self, url: &str) -> Self {
-        self.note("resource_metadata", url, Self::check_resource_metadata(url));
-        self.config.resource_metadata = Some(url.into());
         self
     }
 
@@ -337,20 +325,6 @@ impl Builder {
     /// What to give instead.
     pub fn check_origin(origin: &str) -> Result<(), &'static str> {
         Guard::default().allow_origin(origin)
-    }
-
-    /// Whether [`Builder::resource_metadata`] takes that.
-    ///
-    /// # Errors
-    ///
-    /// What to give instead.
-    pub fn check_resource_metadata(url: &str) -> Result<(), &'static str> {
-        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")).unwrap_or_default();
-        let is_plain = rest.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\#".contains(&byte));
-        match is_plain && !rest.is_empty() && !rest.starts_with('/') {
-            true => Ok(()),
-            false => Err("give a whole URL, as in `https://mcp.example.com/.well-known/oauth-protected-resource/mcp`"),
-        }
     }
 
     fn note(&mut self, method: &str, given: &str, checked: Result<(), &'static str>) {

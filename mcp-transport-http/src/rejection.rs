@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::Response;
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use mcp_core::Span;
 use mcp_core::fault::{Code, Fault, reflect};
 
 use crate::answer::{refuse, set};
@@ -117,10 +118,8 @@ impl Rejection {
 
     /// 429: the client has to wait for that long.
     pub(crate) fn too_many(wait: Duration) -> Self {
-        let ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX).max(1);
-        let message = format!("Too many requests: try again in {} s", seconds(wait));
-        let fault = Fault::internal(message).with_data(format!(r#"{{"retryAfterMs":{ms}}}"#)).with_status(429);
-        Self::new(fault).retry_after(wait)
+        let ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+        Self::new(Fault::too_many(Span::millis(ms)))
     }
 
     const fn empty(fault: Fault) -> Refusal {

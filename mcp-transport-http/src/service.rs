@@ -244,7 +244,7 @@ pub(crate) fn receive(shared: &Arc<Shared>, head: &Parts, size: &SizeHint, cx: &
 /// The answer to whoever is not let in.
 pub(crate) fn reject(shared: &Shared, rejection: Rejection) -> Response<Body> {
     tracing::debug!(?rejection, "a request was not let in");
-    rejection.into_response(shared.config.resource_metadata.as_deref())
+    rejection.into_response(shared.endpoint().resource_metadata())
 }
 
 /// Goes on where it is known who asks.

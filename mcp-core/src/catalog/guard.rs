@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::Defect;
+use super::{Defect, digest_on};
 use crate::caching::CacheHint;
 use crate::fault::reflect;
 use crate::peer::Scopes;
@@ -25,6 +25,17 @@ impl Guard {
 
     pub(super) fn is_scoped(&self) -> bool {
         !self.scopes.is_empty()
+    }
+
+    pub(super) fn says_anything(&self) -> bool {
+        self.is_scoped() || self.hint != CacheHint::default()
+    }
+
+    pub(super) fn digest_on(&self, state: u64) -> u64 {
+        let CacheHint { ttl, public } = self.hint;
+        let state = self.scopes.iter().fold(state, |state, scope| digest_on(digest_on(state, b" "), scope.as_bytes()));
+        let state = digest_on(state, &ttl.map_or([0xFF; 8], |ttl| ttl.0.to_le_bytes()));
+        digest_on(state, &[public.map_or(2, u8::from)])
     }
 
     pub(super) fn check(&self, entry: &str, defects: &mut Vec<Defect>) {

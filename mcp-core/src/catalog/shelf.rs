@@ -138,6 +138,12 @@ impl<T: Entry> Shelf<T> {
         digest_on(digest_on(state, self.list(Revision::MODERN, Audience::All).text()), &[T::MARK])
     }
 
+    /// Goes on with a digest of who may use what, and keep its answers: nothing where no entry says anything.
+    pub(super) fn guards_on(&self, state: u64) -> u64 {
+        let said = self.items.iter().filter(|item| item.guard().says_anything());
+        said.fold(state, |state, item| item.guard().digest_on(digest_on(state, item.key().as_bytes())))
+    }
+
     pub(super) fn names(&self) -> Vec<&str> {
         self.items.iter().map(T::key).collect()
     }

@@ -87,7 +87,12 @@ impl Web {
     /// A client of that endpoint.
     #[must_use]
     pub fn with(endpoint: Arc<Endpoint>, revision: Revision, capabilities: &Value) -> Self {
-        let mut site = Site::new(endpoint);
+        Self::of(Site::new(endpoint), revision, capabilities)
+    }
+
+    /// A client of that site, which says who it is.
+    #[must_use]
+    pub fn of(mut site: Site, revision: Revision, capabilities: &Value) -> Self {
         let session = (revision != Revision::MODERN).then(|| site.open(revision, capabilities));
         Self { site, revision, session, capabilities: capabilities.clone(), last: 0 }
     }

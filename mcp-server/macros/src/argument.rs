@@ -180,7 +180,9 @@ impl Argument {
         self.check_default(errors);
         self.check_header(errors);
         self.check_rest(errors);
-        if let Some(validate) = self.options.expr("validate").filter(|expr| !matches!(expr, Expr::Path(_) | Expr::Call(_))) {
+        if let Some(validate) =
+            self.options.expr("validate").filter(|expr| !matches!(expr, Expr::Path(_) | Expr::Call(_)))
+        {
             errors.at(
                 validate,
                 "name a function: `validate = is_even`, where `fn is_even(value: &u32) -> bool`, or call one that makes it: \

@@ -11,11 +11,10 @@ use crate::call::{self, Call};
 use crate::entry::Entry;
 use crate::errors::Errors;
 use crate::function::{self, Function};
-use crate::options::{self, Options, Place};
-use crate::subject::Subject;
-use crate::{builder, free, types};
-
-const TOOLS: Place = Place { attribute: "#[tools]", first: None, known: &[], advice: &[] };
+use crate::guards::Guards;
+use crate::options::{self, Options};
+use crate::subject::{Subject, TOOLS};
+use crate::{builder, entry, free, types};
 
 /// What the block becomes.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -28,11 +27,14 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
             return quote!(#errors #item);
         }
     };
-    Options::default().read(options, &TOOLS, &mut errors);
+    let mut given = Options::default();
+    given.read(options, &TOOLS, &mut errors);
+    let module = Module::take(&given, &mut errors);
     block.check(&mut errors);
     let methods = block.methods(&mut errors);
+    methods.iter().for_each(|method| method.entry.guards.check(&module.guards, &mut errors));
     let has_errors = !errors.is_empty();
-    let set = if has_errors { block.broken() } else { block.working(&methods) };
+    let set = if has_errors { block.broken() } else { block.working(&methods, &module) };
     let used = Block::used(&methods);
     let errors = errors.emit();
     quote! {
@@ -40,6 +42,32 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
         #block
         #used
         #set
+    }
+}
+
+/// What the options of the block say of all that is in it.
+struct Module {
+    /// Calls of `Defaults`.
+    defaults: TokenStream,
+    guards: Guards,
+}
+
+impl Module {
+    fn take(options: &Options, errors: &mut Errors) -> Self {
+        let mut defaults = TokenStream::new();
+        if let Some(ty) = options.given("params").and_then(options::Given::as_type) {
+            let call = quote_spanned!(ty.span()=> arguments::<#ty>());
+            defaults.extend(quote!(.#call));
+        }
+        for (option, given) in options.iter() {
+            defaults.extend(builder::said(option, given));
+        }
+        for (tag, value) in entry::tags(options, errors) {
+            defaults.extend(quote!(.tag(#tag, #value)));
+        }
+        let guards = Guards::take(options, errors);
+        defaults.extend(guards.calls.clone());
+        Self { defaults, guards }
     }
 }
 
@@ -202,8 +230,10 @@ impl Block {
         self.generics.type_params().map(|parameter| parameter.ident.to_string()).collect()
     }
 
-    fn working(&self, methods: &[Method]) -> TokenStream {
+    fn working(&self, methods: &[Method], module: &Module) -> TokenStream {
         let this = &self.this;
+        let name = types::name(this).unwrap_or_else(|| types::text(this));
+        let defaults = &module.defaults;
         let (parameters, _, bounds) = self.generics.split_for_impl();
         let entries = methods.iter().map(|method| self.entry(method));
         let alias = self.generics.params.is_empty().then(|| quote!(#[allow(dead_code)] type __This = #this;));
@@ -217,7 +247,7 @@ impl Block {
                     fn entries(__this: ::std::sync::Arc<Self>) -> ::mcp_server::Entries {
                         let mut __entries = <::mcp_server::Entries as ::core::default::Default>::default();
                         #(#entries)*
-                        __entries
+                        __entries.in_module(#name, ::mcp_server::Defaults::new() #defaults)
                     }
                 }
             };

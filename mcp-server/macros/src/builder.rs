@@ -51,6 +51,7 @@ impl Entry {
         for (option, given) in self.options.iter() {
             calls.extend(said(option, given));
         }
+        calls.extend(self.guards.calls.clone());
         calls.extend(self.page.calls(self.subject));
         for (tag, value) in &self.tags {
             calls.extend(quote!(.tag(#tag, #value)));
@@ -92,7 +93,7 @@ fn is_constant(code: &Expr) -> bool {
 }
 
 /// What one option comes to.
-fn said(option: &str, given: &Given) -> Option<TokenStream> {
+pub(crate) fn said(option: &str, given: &Given) -> Option<TokenStream> {
     let method = Ident::new(option, Span::mixed_site());
     let flag = || {
         let value = given.as_bool();
@@ -100,7 +101,7 @@ fn said(option: &str, given: &Given) -> Option<TokenStream> {
     };
     Some(match (option, given.expr()) {
         ("title" | "mime" | "last_modified", Some(value)) => quote!(.#method(__mcp::text(#value))),
-        ("read_only" | "destructive" | "idempotent" | "open_world" | "coerce", _) => flag(),
+        ("read_only" | "destructive" | "idempotent" | "open_world" | "coerce" | "sensitive", _) => flag(),
         ("icon" | "meta" | "needs" | "size", Some(value)) => {
             let call = quote_spanned!(value.span()=> #method(#value));
             quote!(.#call)

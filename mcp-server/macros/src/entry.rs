@@ -10,6 +10,7 @@ use syn::{Attribute, Expr, Generics, LitStr, Signature, Token, Type};
 use crate::argument::Argument;
 use crate::errors::Errors;
 use crate::function::{self, Parameters};
+use crate::guards::Guards;
 use crate::nearest::nearest;
 use crate::options::Options;
 use crate::page::Page;
@@ -34,6 +35,7 @@ pub(crate) struct Entry {
     pub(crate) description: Option<TokenStream>,
     pub(crate) tags: Vec<(LitStr, TokenStream)>,
     pub(crate) page: Page,
+    pub(crate) guards: Guards,
 }
 
 impl Entry {
@@ -78,6 +80,7 @@ impl Entry {
         }
         let tags = tags(&options, errors);
         let page = Page::take(subject, &options, &sig.ident, errors);
+        let guards = Guards::take(&options, errors);
         Self {
             subject,
             ident: sig.ident.clone(),
@@ -90,6 +93,7 @@ impl Entry {
             options,
             tags,
             page,
+            guards,
         }
     }
 
@@ -308,7 +312,7 @@ fn check_texts(arguments: &[Argument], errors: &mut Errors) {
 }
 
 /// `tags(admin, team = "storage")`: a tag without a value is true.
-fn tags(options: &Options, errors: &mut Errors) -> Vec<(LitStr, TokenStream)> {
+pub(crate) fn tags(options: &Options, errors: &mut Errors) -> Vec<(LitStr, TokenStream)> {
     let Some(words) = options.given("tags").and_then(|given| given.words()) else { return Vec::new() };
     let parse = |input: syn::parse::ParseStream<'_>| {
         Punctuated::<(Ident, Option<Expr>), Token![,]>::parse_terminated_with(input, |input| {

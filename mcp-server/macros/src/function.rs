@@ -81,8 +81,8 @@ pub(crate) struct Parameters {
 }
 
 /// What the macros take for an extractor by its name alone.
-const EXTRACTORS: [&str; 9] =
-    ["Ctx", "State", "Assigns", "Caller", "Progress", "Log", "Cancelled", "Head", "HeaderMap"];
+const EXTRACTORS: [&str; 10] =
+    ["Ctx", "Common", "State", "Assigns", "Caller", "Progress", "Log", "Cancelled", "Head", "HeaderMap"];
 
 impl Parameters {
     /// Reads them, and takes their attributes out of the signature.

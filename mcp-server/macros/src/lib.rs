@@ -13,6 +13,7 @@ mod entry;
 mod errors;
 mod free;
 mod function;
+mod guards;
 mod literal;
 mod nearest;
 mod options;

@@ -136,6 +136,14 @@ const BLOCKING: Known = Known::new("blocking", Kind::Flag);
 const OPEN: Known = Known::new("open", Kind::Flag);
 const ICON: Known = Known::new("icon", Kind::Many);
 const META: Known = Known::new("meta", Kind::Any);
+const SCOPE: Known = Known::new("scope", Kind::Text);
+const CACHE: Known = Known::new("cache", Kind::Words("cache(ttl_ms = 5_000, private)"));
+const WRAP: Known = Known::new("wrap", Kind::Many);
+const VISIBLE: Known = Known::new("visible", Kind::Any);
+const SENSITIVE: Known = Known::new("sensitive", Kind::Flag);
+const TASK_SUPPORT: Known = Known::new("task_support", Kind::Any);
+const UNLISTED: Known = Known::new("unlisted", Kind::Flag);
+const SKIP: Known = Known::new("skip_default_params", Kind::Words("skip_default_params(account_id)"));
 const LOGS: Known = Known::new("logs", Kind::Flag);
 const MIME: Known = Known::new("mime", Kind::Text);
 const AUDIENCE: Known = Known::new("audience", Kind::List);
@@ -147,6 +155,35 @@ const PERMISSIONS: Known = Known::new("permissions", Kind::Words("permissions(ca
 const DOMAIN: Known = Known::new("domain", Kind::Text);
 const PREFERS_BORDER: Known = Known::new("prefers_border", Kind::Flag);
 
+/// Those of a block, which all entries in it have.
+pub(crate) const TOOLS: Place = Place {
+    attribute: "#[tools(..)]",
+    first: None,
+    known: &[
+        Known::new("params", Kind::Type),
+        META,
+        TAGS,
+        Known::new("read_only", Kind::Flag),
+        Known::new("destructive", Kind::Flag),
+        Known::new("idempotent", Kind::Flag),
+        Known::new("open_world", Kind::Flag),
+        SENSITIVE,
+        SCOPE,
+        CACHE,
+        WRAP,
+        VISIBLE,
+    ],
+    advice: &[
+        ("annotations", "write its hints alone, as in `#[tools(read_only, open_world = false)]`"),
+        TAG,
+        ("arguments", "write `params = Account`, a struct whose fields each tool has as arguments"),
+        SCOPES,
+        MIDDLEWARE,
+    ],
+};
+
+const SCOPES: Advice = ("scopes", "write them in one text: `scope = \"notes:read notes:write\"`");
+const MIDDLEWARE: Advice = ("middleware", "write `wrap = function`, as often as you like");
 const ANNOTATIONS: Advice = ("annotations", "write its hints alone, as in `#[tool(read_only, open_world = false)]`");
 const ICONS: Advice = ("icons", "write `icon = \"https://..\"`, as often as you like");
 const TAG: Advice = ("tag", "write `tags(admin, team = \"storage\")`");
@@ -185,8 +222,18 @@ const TOOL: Place = Place {
         Known::new("needs", Kind::Many),
         Known::new("ui", Kind::Text),
         VISIBILITY,
+        SCOPE,
+        CACHE,
+        WRAP,
+        VISIBLE,
+        SENSITIVE,
+        TASK_SUPPORT,
+        UNLISTED,
+        SKIP,
     ],
     advice: &[
+        SCOPES,
+        MIDDLEWARE,
         ANNOTATIONS,
         ICONS,
         TAG,
@@ -225,8 +272,18 @@ const APP: Place = Place {
         Known::new("output", Kind::Type),
         LOGS,
         Known::new("needs", Kind::Many),
+        SCOPE,
+        CACHE,
+        WRAP,
+        VISIBLE,
+        SENSITIVE,
+        TASK_SUPPORT,
+        UNLISTED,
+        SKIP,
     ],
     advice: &[
+        SCOPES,
+        MIDDLEWARE,
         ANNOTATIONS,
         ICONS,
         TAG,
@@ -266,20 +323,52 @@ const RESOURCE: Place = Place {
         PERMISSIONS,
         DOMAIN,
         PREFERS_BORDER,
+        SCOPE,
+        CACHE,
+        WRAP,
+        VISIBLE,
     ],
-    advice: &[MIME_TYPE, HINTS, ICONS, TAG, VIS],
+    advice: &[SCOPES, MIDDLEWARE, MIME_TYPE, HINTS, ICONS, TAG, VIS],
 };
 
 const TEMPLATE: Place = Place {
     attribute: "#[resource_template(\"uri/{variable}\", ..)]",
     first: Some("the template"),
-    known: &[NAME, TITLE, DESCRIPTION, MIME, AUDIENCE, PRIORITY, LAST_MODIFIED, BLOCKING, ICON, META, TAGS, LOGS],
-    advice: &[URI, MIME_TYPE, HINTS, ICONS, TAG, VIS, COMPLETE, ("size", "each of its resources has its own")],
+    known: &[
+        NAME,
+        TITLE,
+        DESCRIPTION,
+        MIME,
+        AUDIENCE,
+        PRIORITY,
+        LAST_MODIFIED,
+        BLOCKING,
+        ICON,
+        META,
+        TAGS,
+        LOGS,
+        SCOPE,
+        CACHE,
+        WRAP,
+        VISIBLE,
+    ],
+    advice: &[
+        SCOPES,
+        MIDDLEWARE,
+        URI,
+        MIME_TYPE,
+        HINTS,
+        ICONS,
+        TAG,
+        VIS,
+        COMPLETE,
+        ("size", "each of its resources has its own"),
+    ],
 };
 
 const PROMPT: Place = Place {
     attribute: "#[prompt(..)]",
     first: None,
-    known: &[NAME, TITLE, DESCRIPTION, BLOCKING, OPEN, ICON, META, TAGS, LOGS],
-    advice: &[ARGUMENTS, ICONS, TAG, VIS, COMPLETE],
+    known: &[NAME, TITLE, DESCRIPTION, BLOCKING, OPEN, ICON, META, TAGS, LOGS, SCOPE, CACHE, WRAP, VISIBLE],
+    advice: &[SCOPES, MIDDLEWARE, ARGUMENTS, ICONS, TAG, VIS, COMPLETE],
 };

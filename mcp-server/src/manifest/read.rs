@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::defaults::Defaults;
 use crate::check::{self, kind, nearest};
 
 /// Definitions, not looked into yet, and what is wrong around them.
@@ -41,9 +42,16 @@ pub(super) fn definitions(value: Value) -> Read {
         Some(other) => read.faults.push(format!("its `tools` must be a list, not {}", kind(&other))),
         None => read.faults.push("it has no list `tools`".into()),
     }
+    let defaults = Defaults::read(members.shift_remove("defaults"), &mut read.faults);
+    for (index, definition) in read.definitions.iter_mut().enumerate() {
+        defaults.fill(index, definition, &mut read.faults);
+    }
     for name in members.keys() {
         let name = mcp_core::fault::reflect(name);
-        let meant = nearest(&name, ["tools"]).map_or("it knows `tools`", |_| "did you mean `tools`?");
+        let meant = match nearest(&name, ["tools", "defaults"]) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "it knows `tools` and `defaults`".into(),
+        };
         read.faults.push(format!("it has a member `{name}`, which nobody reads: {meant}"));
     }
     read

@@ -32,6 +32,10 @@ pub struct Edit {
     lost: Vec<Box<str>>,
     /// What is wrong with the modules that are added.
     wrong: Vec<Defect>,
+    /// Whether there is no table before it.
+    first: bool,
+    /// The tool that calls others.
+    focus: Option<Handle>,
 }
 
 impl Edit {
@@ -45,6 +49,8 @@ impl Edit {
             changes: Vec::new(),
             lost: Vec::new(),
             wrong: Vec::new(),
+            first: true,
+            focus: None,
         }
     }
 
@@ -58,6 +64,8 @@ impl Edit {
             changes: Vec::new(),
             lost: Vec::new(),
             wrong: Vec::new(),
+            first: false,
+            focus: table.focus,
         }
     }
 
@@ -175,9 +183,10 @@ impl Edit {
 
     /// The table with all changes, or everything that is wrong with them.
     pub(crate) fn build(self, states: &Arc<States>, coerce: bool, offers: Offers) -> Result<Table, Vec<Defect>> {
-        let Self { tools, resources, templates, prompts, mut slots, lost, wrong, .. } = self;
+        let Self { tools, resources, templates, prompts, mut slots, lost, wrong, first, focus, .. } = self;
         let mut workshop = Workshop { states, coerce, defects: wrong, linked: Vec::new() };
         offers.check(&tools.added, &mut workshop);
+        let origins: Vec<_> = tools.added.iter().filter_map(Tool::place_in_manifest).collect();
         let builder = tools.build(&mut slots, &mut workshop).fold(Catalog::builder(), catalog::Builder::tool);
         offers.check(&resources.added, &mut workshop);
         let builder = resources.build(&mut slots, &mut workshop).fold(builder, catalog::Builder::resource);
@@ -194,9 +203,19 @@ impl Edit {
                 }
                 view.tools().for_each(|tool| warn_of_name(tool.name()));
                 lost.iter().filter(|page| view.resource(page).is_none()).for_each(|page| warn_of_page(&view, page));
-                Ok(Table { view, facings: slots.facings(), slots })
+                // Later another tool may have its name.
+                let named = || view.tool(states.focus.as_ref()?.call()).map(catalog::Tool::handle);
+                let focus = if first { named() } else { focus };
+                Ok(Table { facings: slots.facings(), focus, view, slots })
             }
-            Err(found) => Err(workshop.defects.into_iter().chain(found).collect()),
+            Err(mut found) => {
+                for defect in &mut found {
+                    if let Some((_, place)) = origins.iter().find(|(name, _)| *name == defect.entry) {
+                        defect.message = format!("{place}: {}", defect.message).into();
+                    }
+                }
+                Err(workshop.defects.into_iter().chain(found).collect())
+            }
         }
     }
 }

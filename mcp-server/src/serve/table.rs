@@ -16,6 +16,8 @@ pub(crate) struct Table {
     pub(super) view: View,
     pub(super) slots: Slots,
     pub(super) facings: Facings,
+    /// The tool that calls others, if there is one.
+    pub(super) focus: Option<Handle>,
 }
 
 /// Where the code of entries is found, of all kinds.
@@ -44,6 +46,17 @@ impl Table {
         let parts = self.slots.get(handle)?;
         let Some(argument) = argument else { return Some(Arc::clone(&parts.entry)) };
         parts.completions.iter().find(|(name, _)| name == argument).map(|(_, entry)| Arc::clone(entry))
+    }
+}
+
+impl Table {
+    /// Whether the tool may be told of to who looks for one.
+    pub(super) fn is_findable(&self, tool: Handle) -> bool {
+        self.slots.get(tool).is_some_and(|parts| parts.findable)
+    }
+
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
+        self.view.tool(name).is_some()
     }
 }
 

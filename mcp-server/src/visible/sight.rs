@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
-use mcp_core::Caller;
 use mcp_core::catalog::{Handle, Item, Sight, View};
+use mcp_core::{Caller, Endpoint};
 
 use super::{Asking, Facing, Shown, Viewer, VisibleRule};
 use crate::code::{discard, said};
@@ -27,22 +27,25 @@ impl FromIterator<Option<Arc<Facing>>> for Facings {
     }
 }
 
+/// What a server has its rules look with.
+pub(crate) struct Rules<'a> {
+    /// Those about all entries.
+    pub(crate) own: &'a Arc<[VisibleRule]>,
+    pub(crate) endpoint: &'a Arc<Endpoint>,
+    pub(crate) states: &'a Arc<States>,
+}
+
 /// What that caller sees of `all`: everything, at no cost, where there is no rule.
-pub(crate) fn view(
-    all: &View,
-    facings: &Facings,
-    rules: &Arc<[VisibleRule]>,
-    caller: &Caller,
-    states: &Arc<States>,
-) -> View {
-    if rules.is_empty() && !facings.ruled {
+pub(crate) fn view(all: &View, facings: &Facings, rules: &Rules<'_>, caller: &Caller) -> View {
+    if rules.own.is_empty() && !facings.ruled {
         return all.clone();
     }
     let sight = Ruled {
-        rules: Arc::clone(rules),
+        rules: Arc::clone(rules.own),
         facings: facings.clone(),
         caller: caller.clone(),
-        states: Arc::clone(states),
+        endpoint: Arc::clone(rules.endpoint),
+        states: Arc::clone(rules.states),
         viewer: Mutex::new(None),
     };
     View::by(Arc::clone(all.catalog()), Arc::new(sight))
@@ -53,6 +56,7 @@ struct Ruled {
     rules: Arc<[VisibleRule]>,
     facings: Facings,
     caller: Caller,
+    endpoint: Arc<Endpoint>,
     states: Arc<States>,
     /// Who looked last: all of a list is looked at with the same assigns, which are read once.
     viewer: Mutex<Option<Arc<Viewer>>>,
@@ -68,7 +72,13 @@ impl Ruled {
         if let Some(viewer) = last.as_ref().filter(same) {
             return Arc::clone(viewer);
         }
-        let viewer = Arc::new(Viewer::new(self.caller.clone(), Arc::clone(&self.states), assigns.clone()));
+        let viewer = Arc::new(Viewer {
+            caller: self.caller.clone(),
+            endpoint: Arc::clone(&self.endpoint),
+            states: Arc::clone(&self.states),
+            assigns: assigns.clone(),
+            decoded: OnceLock::new(),
+        });
         *last = Some(Arc::clone(&viewer));
         viewer
     }

@@ -4,6 +4,7 @@ use mcp_server::question::{Question, Response};
 use mcp_server::testing::Client as TestClient;
 use mcp_server::{
     Ability, Args, Arguments, CallError, Caller, Ctx, Icon, Json, Param, Revision, Server, Tool, Value, json, tool,
+    validators,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -168,10 +169,6 @@ async fn items_of_lists_are_published_and_enforced_and_a_length_of_a_list_counts
     }
 }
 
-fn is_email(text: &str) -> bool {
-    text.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.'))
-}
-
 fn no_friday(priority: &str) -> Result<(), String> {
     if priority == "critical" { Err("nothing is critical on a Friday".into()) } else { Ok(()) }
 }
@@ -190,7 +187,7 @@ struct Registration {
     username: Option<String>,
     #[arg(desc = "Score", min = 0.0, max = 100.0, default = 50.0)]
     score: f64,
-    #[arg(desc = "Email", validate = is_email)]
+    #[arg(desc = "Email", validate = validators::email)]
     email: Option<String>,
     #[arg(desc = "Task priority", one_of = ["low", "medium", "high", "critical"], validate = no_friday)]
     priority: String,
@@ -228,6 +225,7 @@ async fn every_constraint_is_published_and_enforced_and_all_violations_are_told_
         assert!(wrong.contains(&format!("`{path}`")), "{path}: {wrong}");
     }
     assert!(wrong.contains("nothing is critical on a Friday"), "{wrong}");
+    assert!(wrong.contains("`email`: must be an email address"), "{wrong}");
 }
 
 #[tokio::test]

@@ -1,8 +1,11 @@
 //! The tools of NexusMCP's texts.
 
-use mcp_server::{Args, Arguments, CallError, Caller, Ctx, Extract, Json, Needs, Server, State, json, tool, tools};
+use mcp_server::{
+    Args, Arguments, Assigns, CallError, Caller, Common, Ctx, Extract, Json, Needs, Revision, Server, Shown, State,
+    Viewer, json, testing, tool, tools,
+};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::common::{Client, text};
 
@@ -148,24 +151,27 @@ async fn update_page_takes_its_descriptions_from_a_constant_and_a_file() {
     assert_eq!(text(&answer), "updated 1 of a");
 }
 
+/// What every tool of a module takes.
+#[derive(Arguments)]
+struct Account {
+    #[arg(desc = ACCOUNT)]
+    account_id: String,
+}
+
 /// One module of tools: the value whose methods they are.
 struct Pages(Cms);
 
-#[tools]
+#[tools(params = Account)]
 impl Pages {
     /// Get a page
     #[tool(name = "get_page")]
-    fn page(
-        &self,
-        #[arg(desc = ACCOUNT)] account_id: String,
-        #[arg(desc = "Page ID")] id: String,
-    ) -> Result<Json<Page>, String> {
-        let _ = account_id;
-        self.0.page(&id).cloned().map(Json)
+    fn page(&self, account: Common<Account>, #[arg(desc = "Page ID")] id: String) -> Result<Json<Page>, String> {
+        let Common(Account { account_id }) = account;
+        if account_id == "a" { self.0.page(&id).cloned().map(Json) } else { Err(format!("{account_id} has no pages.")) }
     }
 
     /// List accounts you can access
-    #[tool]
+    #[tool(skip_default_params(account_id))]
     fn list_accounts(&self, caller: Caller) -> Json<Accounts> {
         Json(Accounts { accounts: caller.principal.map(|user| user.as_str().to_owned()).into_iter().collect() })
     }
@@ -179,30 +185,79 @@ struct Accounts {
 /// Another.
 struct Templates;
 
-#[tools]
+#[tools(tags(admin), read_only = false)]
 impl Templates {
     /// Delete a template
-    #[tool(read_only = false, destructive, title = "Delete template", tags(admin))]
-    fn delete_template(&self, ctx: Ctx, #[arg(desc = "Template ID")] id: String) -> Result<String, &'static str> {
-        let admin = ctx.caller().scopes.has("admin");
-        if admin { Ok(format!("deleted {id}")) } else { Err("forbidden") }
+    #[tool(destructive, title = "Delete template")]
+    fn delete_template(&self, #[arg(desc = "Template ID")] id: String) -> String {
+        format!("deleted {id}")
     }
 }
 
+#[derive(Serialize, Deserialize)]
+struct Session {
+    is_admin: bool,
+}
+
+fn of_modules() -> Server {
+    Server::new("myapp", "1.0.0")
+        .init(|caller: Caller| Assigns(Session { is_admin: caller.scopes.has("admin") }))
+        .tools(Pages(cms()))
+        .tools(Templates)
+        .tool(hello)
+        .visible(|entry: &Shown, viewer: &Viewer| {
+            entry.tag("admin") != true || viewer.assigns::<Session>().is_some_and(|session| session.is_admin)
+        })
+}
+
 #[tokio::test]
-async fn modules_of_tools_make_one_list_in_their_order() {
-    let app = Server::new("myapp", "1.0.0").tools(Pages(cms())).tools(Templates).build().expect("it builds");
-    assert_eq!(app.tool_names(), ["get_page", "list_accounts", "delete_template"]);
+async fn modules_of_tools_make_one_list_the_servers_own_first() {
+    let app = of_modules().build().expect("it builds");
+    assert_eq!(app.tool_names(), ["hello", "get_page", "list_accounts", "delete_template"]);
     let mut client = Client::to(app);
+    assert_eq!(
+        client.listed("get_page").await["inputSchema"],
+        json!({
+            "type": "object",
+            "properties": {
+                "account_id": {"type": "string", "description": ACCOUNT},
+                "id": {"type": "string", "description": "Page ID"},
+            },
+            "required": ["account_id", "id"],
+            "additionalProperties": false,
+        })
+    );
+    assert_eq!(client.listed("list_accounts").await["inputSchema"]["properties"], json!({}));
     let page = client.call("get_page", json!({"account_id": "a", "id": "1"})).await;
     assert_eq!(page["result"]["structuredContent"]["title"], "Home");
+    let other = client.call("get_page", json!({"account_id": "b", "id": "1"})).await;
+    assert_eq!(text(&other), "b has no pages.");
+    let missing = client.call("get_page", json!({"id": 1})).await;
+    assert!(text(&missing).contains("`account_id`") && text(&missing).contains("`id`"), "{missing}");
     let accounts = client.call("list_accounts", json!({})).await;
     assert_eq!(accounts["result"]["structuredContent"], json!({"accounts": []}));
-    let tool = client.listed("delete_template").await;
-    assert!(!tool.to_string().contains("admin"), "tags are never sent: {tool}");
+}
+
+#[tokio::test]
+async fn what_is_for_admins_is_unknown_to_others_and_has_the_hints_of_its_module() {
+    let app = of_modules().build().expect("it builds");
+    for revision in Revision::ALL {
+        let mut admin = testing::Client::builder(&app).revision(revision).principal("ada").scopes("admin").connect();
+        let names: Vec<String> = admin.list_tools().await.into_iter().map(|tool| tool.name).collect();
+        assert_eq!(names, ["hello", "get_page", "list_accounts", "delete_template"], "{revision:?}");
+        admin.call("delete_template", json!({"id": "7"})).await.assert_text("deleted 7");
+        let mut other = testing::Client::builder(&app).revision(revision).principal("bob").connect();
+        let names: Vec<String> = other.list_tools().await.into_iter().map(|tool| tool.name).collect();
+        assert_eq!(names, ["hello", "get_page", "list_accounts"], "{revision:?}");
+        let hidden = other.call("delete_template", json!({"id": "7"})).await;
+        hidden.assert_fault(-32602).assert_fault_contains("Unknown tool: delete_template");
+    }
+    let mut admin = testing::Client::builder(&app).principal("ada").scopes("admin").connect();
+    let listed = admin.request("tools/list", json!({})).await;
+    let tool = &listed.result().expect("a list")["tools"][3];
+    assert_eq!(tool["annotations"], json!({"readOnlyHint": false, "destructiveHint": true}));
     assert_eq!(tool["title"], "Delete template");
-    let refused = client.call("delete_template", json!({"id": "1"})).await;
-    assert_eq!((text(&refused), &refused["result"]["isError"]), ("forbidden", &json!(true)));
+    assert!(!tool.to_string().contains("admin"), "tags are never sent: {tool}");
 }
 
 /// Who asks, looked up once for every tool that takes it: what a hook around each call does elsewhere.

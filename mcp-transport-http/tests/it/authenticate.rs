@@ -60,8 +60,8 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn guarded(authenticator: impl Authenticator) -> McpService {
-    let tools = Tools::with(|endpoint| endpoint.seal(Arc::new(Hex)));
-    build(McpService::builder(tools).authenticate(authenticator).resource_metadata(METADATA))
+    let tools = Tools::with(|endpoint| endpoint.seal(Arc::new(Hex)).resource_metadata(METADATA));
+    build(McpService::builder(tools).authenticate(authenticator))
 }
 
 /// One service that knows at once, and one that takes a while: nothing else differs.
@@ -458,17 +458,4 @@ async fn the_server_tells_the_address_of_the_other_end() {
             (format!("echo [\"{own}\",null,null]"), Some(PeerAddr(own)))
         );
     }
-}
-
-#[test]
-fn the_place_of_the_metadata_is_a_whole_url() {
-    let checked = |url: &str| mcp_transport_http::Builder::check_resource_metadata(url);
-    assert_eq!(checked(METADATA), Ok(()));
-    for wrong in
-        ["", "/.well-known", "https://", "https:///x", "mcp.example.com", "https://a b", "https://a\"b", "https://a#b"]
-    {
-        assert!(checked(wrong).is_err(), "{wrong:?}");
-    }
-    let built = McpService::builder(Tools::new()).resource_metadata("nowhere").build(mcp_transport_http::TokioRuntime);
-    assert!(built.unwrap_err().to_string().starts_with("resource_metadata(\"nowhere\"): give a whole URL"));
 }

@@ -19,6 +19,7 @@ mod races;
 mod requests;
 mod resume;
 mod room;
+mod scopes;
 mod server;
 mod sessions;
 mod support;

@@ -132,6 +132,13 @@ impl Tools {
         Self { endpoint: describe(endpoint).build().unwrap(), catalog, log: Arc::default() }
     }
 
+    /// The same, where every tool asks for these scopes.
+    pub(crate) fn asking_for(mut self, scopes: &str) -> Self {
+        let tools = self.catalog.tools().cloned().map(|tool| tool.with_scopes(scopes));
+        self.catalog = tools.fold(Catalog::builder(), mcp_core::catalog::Builder::tool).build().unwrap();
+        self
+    }
+
     pub(crate) fn log(&self) -> Arc<Log> {
         Arc::clone(&self.log)
     }
