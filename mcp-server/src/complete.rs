@@ -169,6 +169,7 @@ impl Completer {
             states: Arc::clone(states),
             cancelling: self.needs.cancelling || wraps.needs().cancelling,
             wraps: wraps.clone(),
+            guard: None,
             code: self.code,
             work: Work::Completion,
         };

@@ -180,6 +180,7 @@ impl Workshop<'_> {
             states: Arc::clone(self.states),
             cancelling: run.needs.cancelling || wraps.needs().cancelling,
             wraps,
+            guard: None,
             code: run.code,
             work,
         };

@@ -105,6 +105,7 @@ impl Init {
             states: Arc::clone(states),
             cancelling: self.needs.cancelling,
             wraps: Wraps::new(),
+            guard: None,
             code: self.code,
             work: Work::Init,
         })

@@ -74,7 +74,7 @@ async fn used(client: &mut Client, name: &str) -> Vec<Answer> {
         client.read(format!("{name}://1")).await,
         client.get_prompt(name, ()).await,
         client.complete_prompt(name, "who", "").await,
-        client.complete_template(&format!("{name}://{{v}}"), "v", "").await,
+        client.complete_template(format!("{name}://{{v}}"), "v", "").await,
     ]
 }
 
