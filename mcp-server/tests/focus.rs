@@ -62,7 +62,7 @@ fn what_is_pinned_is_listed_and_the_rest_is_found_by_its_words_the_best_first() 
 }
 
 #[test]
-fn a_call_through_the_other_tool_is_answered_as_a_direct_one_tool_6_tool_8() {
+fn a_call_through_the_other_tool_is_answered_as_a_direct_one() {
     let strict = Tool::new("strict")
         .description("A tool of a test.")
         .param(Param::integer("n").required().min(1))
@@ -100,7 +100,7 @@ fn a_call_through_the_other_tool_is_answered_as_a_direct_one_tool_6_tool_8() {
 }
 
 #[test]
-fn who_may_not_see_it_or_lacks_a_scope_is_told_the_same_auth_6() {
+fn who_may_not_see_it_or_lacks_a_scope_is_told_the_same() {
     let server = || {
         Server::new("test", "1")
             .focus(Focus::new(["open"]))
@@ -146,7 +146,7 @@ fn its_middleware_runs_around_it_and_so_does_the_servers_once() {
 }
 
 #[test]
-fn it_can_ask_and_is_run_again_with_the_answer_in_both_eras_mrtr_1() {
+fn it_can_ask_and_is_run_again_with_the_answer_in_both_eras() {
     let asks = Tool::new("asks").description("Asks.").param(Param::string("what").required()).run(
         |ctx: Ctx, arguments: Value| {
             ctx.progress().count(1);
