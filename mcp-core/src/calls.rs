@@ -158,6 +158,7 @@ impl Slot {
             resume,
             deadline: self.deadline,
             assigns,
+            byte_stream: false,
         })
     }
 

@@ -385,6 +385,7 @@ impl Desk {
         };
         let mut call = slot.run(ticket.call, carries, resume, assigns);
         let deadline = slot.deadline;
+        call.byte_stream = self.streams.get(slot.stream).is_some_and(Stream::is_lines);
         if let Some(orphan) = self.timers.at(Timer::Orphan(slot.stream)) {
             call.deadline = Some(call.deadline.map_or(orphan, |at| at.min(orphan)));
         }

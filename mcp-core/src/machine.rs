@@ -311,6 +311,9 @@ pub struct Call {
     /// What the server's own code keeps of the session, or of this request where there is none: what its [init](Kind::Init)
     /// answered, or what a call said since with [`Note::Assigns`]. Empty if there was neither.
     pub assigns: Bytes,
+    /// Whether it came on a byte stream, where nobody without a principal can be told to come back with another token: what asks for
+    /// scopes is not there for them (AUTH-6).
+    pub byte_stream: bool,
 }
 
 /// What a call runs.

@@ -11,17 +11,15 @@ async fn count(#[arg(desc = "How far", min = 1, max = 3600)] steps: u32, progres
     for step in 1..=steps {
         // Cancelling the request drops the tool here.
         sleep(Duration::from_secs(1)).await;
-        // Not awaited: a slow client gets the latest only.
+        // Not awaited, a slow client gets the latest only; awaited, it gets all, and the tool is no faster than that.
         progress.say(step, steps, format!("{step} of {steps}"));
-        // Awaited: a slow client gets every line, and the tool is no faster than that.
         log.info(format!("step {step}")).await;
     }
     format!("counted to {steps}")
 }
 
 /// Find the smallest divisor of a number.
-///
-/// It computes without a pause, so it has a thread of its own, and asks now and then whether anybody still waits.
+/// It has a thread of its own, and asks now and then whether anybody still waits.
 #[tool(blocking)]
 fn divisor(#[arg(min = 2)] number: u64, cancelled: Cancelled) -> Result<u64, String> {
     for candidate in 2..=number.isqrt() {

@@ -126,8 +126,8 @@ impl Ctx {
         &self.call.assigns
     }
 
-    pub(crate) const fn link(&self) -> &Link {
-        &self.link
+    pub(crate) const fn call(&self) -> &Call {
+        &self.call
     }
 
     pub(crate) fn note(&self, note: Note) {

@@ -149,7 +149,9 @@ fn discover(ctx: Ctx, arguments: Value) -> Result<Json<Value>, CallError> {
 
 /// What is found among those tools.
 pub(crate) fn found<'a>(tools: impl Iterator<Item = &'a catalog::Tool>, query: &str, limit: usize) -> Value {
-    let wanted: BTreeSet<String> = words(query).take(64).collect();
+    // `a` and `to` are in every description; but two letters are a word in many scripts.
+    let says_something = |word: &String| word.len() > 2 || !word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let wanted: BTreeSet<String> = words(query).filter(says_something).take(64).collect();
     let mut ranked: Vec<(u32, &catalog::Tool)> =
         tools.map(|tool| (rank(tool, &wanted), tool)).filter(|(rank, _)| *rank > 0 || wanted.is_empty()).collect();
     // Stable: of those that fit as well, the order of registration decides.

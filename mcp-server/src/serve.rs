@@ -386,7 +386,7 @@ impl Handler for App {
     }
 
     fn call(&self, mut call: Call, link: Link) -> Running {
-        match self.redirected(&self.0.table.load(), &mut call, &link) {
+        match self.redirected(&self.0.table.load(), &mut call) {
             Ok(Some(entry)) => return entry.call(call, link),
             Ok(None) => {}
             Err(fault) => return Running::Done(Outcome::Fail(fault)),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use mcp_core::catalog::{self, View};
-use mcp_core::drive::Link;
 use mcp_core::fault::{Code, Fault, reflect};
 use mcp_core::{Call, Caller, Kind};
 use serde_json::Value;
@@ -18,7 +17,7 @@ impl App {
     pub(crate) fn discover(&self, ctx: &Ctx, query: &str, limit: usize) -> Value {
         let table = self.0.table.load();
         let view = self.seen(&table, ctx.caller(), ctx.raw_assigns());
-        let told = is_told_of_scopes(ctx.caller(), ctx.link());
+        let told = is_told_of_scopes(ctx.call());
         let tools = view.tools().filter(|tool| {
             table.is_findable(tool.handle()) && (told || self.0.endpoint.permits(ctx.caller(), tool.scopes()))
         });
@@ -26,7 +25,7 @@ impl App {
     }
 
     /// If the call is to call another tool: that tool's code, and the call as it would be of it.
-    pub(super) fn redirected(&self, table: &Table, call: &mut Call, link: &Link) -> Result<Option<Arc<Entry>>, Fault> {
+    pub(super) fn redirected(&self, table: &Table, call: &mut Call) -> Result<Option<Arc<Entry>>, Fault> {
         let Some(focus) = &self.0.states.focus else { return Ok(None) };
         let Kind::Tool { tool, arguments, .. } = &call.kind else { return Ok(None) };
         // Another tool may have the name by now.
@@ -37,25 +36,18 @@ impl App {
             return Ok(None);
         };
         let view = self.seen(table, &call.caller, &call.assigns);
-        let found = self.admitted(&view, focus, &name, call, link)?;
+        let found = self.admitted(&view, focus, &name, call)?;
         call.kind =
             Kind::Tool { tool: found.handle(), name: found.shared_name(), arguments: arguments.into_bytes().into() };
         Ok(table.entry(&call.kind))
     }
 
     /// As the core looks for the tool of a direct call, and in that order.
-    fn admitted<'a>(
-        &self,
-        view: &'a View,
-        focus: &Focus,
-        name: &str,
-        call: &Call,
-        link: &Link,
-    ) -> Result<&'a catalog::Tool, Fault> {
+    fn admitted<'a>(&self, view: &'a View, focus: &Focus, name: &str, call: &Call) -> Result<&'a catalog::Tool, Fault> {
         let unknown = || Fault::invalid_params(format!("Unknown tool: {}", reflect(name)));
         let tool = view.tool(name).filter(|tool| tool.name() != focus.call()).ok_or_else(unknown)?;
         if !self.0.endpoint.permits(&call.caller, tool.scopes()) {
-            let told = is_told_of_scopes(&call.caller, link);
+            let told = is_told_of_scopes(call);
             return Err(if told { Fault::insufficient_scope(tool.scopes()) } else { unknown() });
         }
         match call.peer.capabilities.missing(tool.needs()) {
@@ -74,13 +66,6 @@ impl App {
 }
 
 /// On a byte stream nobody without a principal can be told to come back with another token.
-fn is_told_of_scopes(caller: &Caller, link: &Link) -> bool {
-    #[cfg(feature = "http")]
-    let over_http = link.context::<mcp_transport_http::RequestHead>().is_some();
-    #[cfg(not(feature = "http"))]
-    let over_http = {
-        let _ = link;
-        false
-    };
-    over_http || caller.principal.is_some()
+const fn is_told_of_scopes(call: &Call) -> bool {
+    !call.byte_stream || call.caller.principal.is_some()
 }
