@@ -49,18 +49,6 @@ impl CacheHint {
     }
 }
 
-/// Whether a tool can be run as a task (TASK-2). It is checked, and told to nobody yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum TaskSupport {
-    /// It cannot.
-    #[default]
-    None,
-    /// It can, where the client wants it.
-    Supported,
-    /// It cannot be run otherwise.
-    Required,
-}
-
 /// The guards of one entry, of whatever kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Guards {
@@ -74,6 +62,14 @@ pub(crate) struct Guards {
 }
 
 impl CacheHint {
+    /// As the catalogue takes it.
+    pub(crate) fn in_catalog(self) -> mcp_core::CacheHint {
+        let mut hint = mcp_core::CacheHint::default();
+        hint.ttl = self.ttl.map(|ttl| Span::millis(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)));
+        hint.public = self.public;
+        hint
+    }
+
     /// What is left unsaid is as the other says.
     pub(crate) const fn or(self, other: Self) -> Self {
         Self {
@@ -99,9 +95,7 @@ impl Guards {
 
     /// For how long what it answers may be kept, and by whom. What [conflicts](Guards::conflict) is told as such, once.
     pub(crate) fn hint(&self) -> mcp_core::CacheHint {
-        let millis = |ttl: Duration| Span::millis(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
-        let mut hint = mcp_core::CacheHint::default();
-        hint.ttl = self.cache.ttl.map(millis);
+        let mut hint = self.cache.in_catalog();
         hint.public = self.cache.public.filter(|_| self.conflict().is_none());
         hint
     }

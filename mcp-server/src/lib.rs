@@ -190,7 +190,7 @@ pub use error::{BuildError, Error, Result};
 pub use extension::{Extension, IntoMembers, Params};
 pub use extract::{Extract, Needs, State};
 pub use focus::Focus;
-pub use guard::{CacheHint, TaskSupport};
+pub use guard::CacheHint;
 pub use into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 pub use into_icon::IntoIcon;
 pub use into_tool::{Entries, IntoTool, IntoTools, ToolSet};
@@ -216,7 +216,7 @@ pub use mcp_core::answer::{
     Annotations, Completion, Content, Contents, Icon, Link, PromptAnswer, PromptMessage, ResourceAnswer, Role, Theme,
     ToolAnswer,
 };
-pub use mcp_core::catalog::Defect;
+pub use mcp_core::catalog::{Defect, TaskSupport};
 pub use mcp_core::policy::{Limits, Policy, Seal, Timing};
 pub use mcp_core::question;
 pub use mcp_core::trace::TraceContext;

@@ -139,6 +139,7 @@ impl Module {
             None => name,
         };
         let home = Home::new(Some(name), defaults, outer, &mut flat.defects);
+        flat.logging |= home.defaults.guards.wraps.needs().logging;
         let Entries { tools, apps, resources, resource_templates, prompts, .. } = entries;
         let (apps, pages): (Vec<Tool>, Vec<Option<Resource>>) = apps.into_iter().map(UiApp::split).unzip();
         flat.tools.extend(tools.into_iter().chain(apps).map(|tool| tool.at_home(&home)));
@@ -169,12 +170,15 @@ pub(crate) struct Flat {
     pub(crate) templates: Vec<ResourceTemplate>,
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) defects: Vec<Defect>,
+    /// Whether something that runs around their calls logs to clients.
+    logging: bool,
 }
 
 impl Flat {
     /// Whether one of them logs to clients.
     pub(crate) fn wants_logging(&self) -> bool {
-        self.tools.iter().any(Tool::wants_logging)
+        self.logging
+            || self.tools.iter().any(Tool::wants_logging)
             || self.resources.iter().any(|resource| resource.facts().wants_logging())
             || self.templates.iter().any(|template| template.facts().wants_logging())
             || self.prompts.iter().any(|prompt| prompt.facts().wants_logging())

@@ -17,6 +17,8 @@ use crate::code::Plain;
 use crate::code::{Place, ResourceFn, Work};
 use crate::extract::Needs;
 use crate::facts::{Facts, Parts, Run, Terms, Workshop, facts, told};
+use crate::guard::Guards;
+use crate::middleware::Wraps;
 use crate::ui::{self, Ui};
 
 /// A resource to be registered with [`Server::resource`](crate::Server::resource): a URI, what clients see, and what it holds.
@@ -121,6 +123,12 @@ impl Resource {
     /// The same, made for what was made elsewhere.
     pub(crate) fn made_at(mut self, place: &'static Location<'static>) -> Self {
         self.facts.place = place;
+        self
+    }
+
+    /// The same for those alone who may use a tool with these guards. What runs around the tool's calls stays there.
+    pub(crate) fn guarded_as(mut self, tool: &Guards) -> Self {
+        self.facts.guards = Guards { wraps: Wraps::new(), ..tool.clone() };
         self
     }
 

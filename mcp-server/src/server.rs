@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_core::answer::{Icon, Implementation};
 use mcp_core::catalog::Defect;
 use mcp_core::policy::{Policy, Seal};
-use mcp_core::{Endpoint, ExtensionDecl, Revision, Span};
+use mcp_core::{Caching, Endpoint, ExtensionDecl, Revision, Span};
 use serde_json::Value;
 
 use crate::ask::{self, UsedStates};
@@ -17,6 +17,7 @@ use crate::error::BuildError;
 use crate::extension::{Extension, Methods};
 use crate::extract::States;
 use crate::facts::Facts;
+use crate::guard::CacheHint;
 use crate::init::{self, Init};
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::{Entries, IntoTool, IntoTools};
@@ -50,6 +51,7 @@ pub struct Server {
     sessions: bool,
     logging: bool,
     coerce: bool,
+    cache: CacheHint,
     seal: Option<Arc<dyn Seal>>,
     used: Option<Arc<dyn UsedStates>>,
     entries: Edit,
@@ -86,6 +88,7 @@ impl Server {
             sessions: true,
             logging: false,
             coerce: false,
+            cache: CacheHint::new(),
             seal: None,
             used: None,
             entries: Edit::new(),
@@ -184,6 +187,13 @@ impl Server {
     /// says otherwise: see [`Tool::coerce`](crate::Tool::coerce). Off by default.
     pub const fn coerce(mut self, coerce: bool) -> Self {
         self.coerce = coerce;
+        self
+    }
+
+    /// For how long answers may be kept, and by whom, where an entry says nothing of it: see [`CacheHint`]. What is left unsaid
+    /// here, too: not at all, and by who asked alone (CACHE-1).
+    pub const fn cache(mut self, hint: CacheHint) -> Self {
+        self.cache = hint;
         self
     }
 
@@ -448,6 +458,7 @@ impl Server {
             .tools(true)
             .logging(logging)
             .sessions(self.sessions)
+            .caching(self.cache.in_catalog().or(Caching::NONE))
             .init(init.is_some());
         endpoint = seal.into_iter().fold(endpoint, mcp_core::EndpointBuilder::seal);
         endpoint =

@@ -10,7 +10,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use mcp_core::answer::Icon;
-use mcp_core::catalog::{self, Defect, Handle, ToolAnnotations};
+use mcp_core::catalog::{self, Defect, Handle, TaskSupport, ToolAnnotations};
 use mcp_core::fault::reflect;
 use mcp_core::{Ability, Capabilities};
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ use crate::code::{Code, Entry, Place, ToolFn, Work};
 use crate::defaults::CommonParam;
 use crate::extract::{Needs, States, Wanted};
 use crate::facts::{Parts, Workshop};
-use crate::guard::{Guards, TaskSupport, guarded, guards};
+use crate::guard::{Guards, guarded, guards};
 use crate::into_icon::IntoIcon;
 use crate::module::Home;
 use crate::param::Param;
@@ -67,7 +67,7 @@ pub struct Tool {
     params: Vec<Param>,
     open: bool,
     coerce: Option<bool>,
-    guards: Guards,
+    pub(crate) guards: Guards,
     /// The module that it belongs to; `None`: the server itself.
     home: Option<Arc<Home>>,
     sensitive: Option<bool>,
@@ -83,7 +83,7 @@ pub struct Tool {
     /// Where it was made, for telling two of one name apart.
     place: &'static Location<'static>,
     /// What was wrong with what it was told, by rule.
-    wrong: Vec<(&'static str, Box<str>)>,
+    pub(crate) wrong: Vec<(&'static str, Box<str>)>,
     /// Why there is nothing of it: its definition cannot be read.
     unreadable: Option<Box<str>>,
     /// The page that shows its results.
@@ -625,7 +625,7 @@ impl Tool {
                 Pageless::Nothing => tool.for_page(),
             };
         }
-        let tool = guarded!(self.guards, tool);
+        let tool = guarded!(self.guards, tool).with_task_support(self.task_support);
         self.icons.into_iter().fold(tool, catalog::Tool::with_icon)
     }
 }

@@ -115,8 +115,8 @@ fn everything_that_is_wrong_with_a_manifest_is_told_at_once_with_its_place() {
             ),
             (
                 "unbound",
-                "TOOL-3",
-                "`taskSupport` of its definition must be \"forbidden\", \"optional\" or \"required\"",
+                "TASK-2",
+                "`taskSupport` of its definition must be \"none\" or \"forbidden\", \"supported\" or \"optional\", or \"required\"",
             ),
             ("unbound", "TOOL-15", "`sensitive` of its definition must be true or false, not a string"),
             ("unbound", "TOOL-3", "the `tags` of its definition must be an object, not an array"),

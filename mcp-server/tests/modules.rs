@@ -277,7 +277,7 @@ async fn a_module_within_a_module_has_the_defaults_of_both() {
 }
 
 #[test]
-fn obligations_add_up() {
+fn obligations_add_up_cache_4() {
     let sensitive = tool("t").sensitive(false);
     assert!(!sensitive.is_sensitive());
     assert!(tool("t").read_only(true).destructive(true).sensitive(false).is_sensitive());
@@ -411,4 +411,32 @@ fn code_that_needs_what_the_tool_skips_is_told_tool_6() {
         refused(server),
         ["`p`: it takes `Common<modules::Account>`, default params of a module, which tools alone have (PROMPT-2)"]
     );
+}
+
+#[tokio::test]
+async fn a_list_is_kept_no_longer_than_its_entries_and_privately_where_one_is_scoped_cache_1_cache_4() {
+    let hint = |seconds| CacheHint::new().ttl(Duration::from_secs(seconds));
+    let list = async |server: Server| {
+        let listed = ask(&mut Client::of(server), "tools/list", json!({})).await;
+        (listed["result"]["ttlMs"].clone(), listed["result"]["cacheScope"].clone())
+    };
+    let module = |name: &str, hint| Module::new(name).cache(hint).tool(tool(name).run(|| ()));
+    let server = || Server::new("a", "1").cache(hint(60).public());
+    assert_eq!(list(server().module(module("a", hint(5)))).await, (json!(5000), json!("public")));
+    let two = server().module(module("a", hint(5))).module(module("b", hint(3).private()));
+    assert_eq!(list(two).await, (json!(3000), json!("private")));
+    assert_eq!(list(Server::new("a", "1").tool(tool("a").run(|| ()))).await, (json!(0), json!("private")));
+}
+
+#[tokio::test]
+async fn an_app_and_its_page_are_for_the_same_callers_auth_6() {
+    let shows = mcp_server::UiApp::new(tool("shows").run(|| "x")).view("a.html", "<p>").scope("shows");
+    let module = Module::new("m").scope("m").app(shows);
+    let app = Server::new("a", "1").module(module).build().unwrap();
+    let mut with = mcp_server::testing::Client::builder(&app).principal("ada").scopes("m shows").connect();
+    with.call("shows", ()).await.assert_text("x");
+    with.read("ui://shows/a.html").await.assert_ok();
+    let mut without = mcp_server::testing::Client::builder(&app).principal("ada").scopes("m").connect();
+    without.call("shows", ()).await.assert_fault(403);
+    without.read("ui://shows/a.html").await.assert_fault_contains("Insufficient scope. Required: m shows");
 }

@@ -145,7 +145,7 @@ impl Edit {
     }
 
     pub(crate) fn add_flat(&mut self, flat: Flat) {
-        let Flat { tools, resources, templates, prompts, defects } = flat;
+        let Flat { tools, resources, templates, prompts, defects, .. } = flat;
         tools.into_iter().for_each(|tool| self.add(tool));
         resources.into_iter().for_each(|resource| self.add_resource(resource));
         templates.into_iter().for_each(|template| self.add_resource_template(template));

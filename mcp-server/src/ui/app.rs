@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use mcp_core::fault::reflect;
 
 use super::Ui;
+use crate::guard::guards;
 use crate::into_tool::IntoTool;
 use crate::resource::Resource;
 use crate::tool::Tool;
@@ -67,6 +68,8 @@ impl UiApp {
         self
     }
 
+    guards!(tool.guards, tool.wrong);
+
     /// The two of them. Without a page there is the tool alone, which says what it lacks.
     pub(crate) fn split(self) -> (Tool, Option<Resource>) {
         let Self { mut tool, view, ui } = self;
@@ -97,6 +100,7 @@ impl UiApp {
             Some(ui) => page.ui(ui),
             None => page,
         };
+        let page = page.guarded_as(&tool.guards);
         (tool.ui(uri), Some(page))
     }
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use mcp_core::catalog::TaskSupport;
 use serde_json::Value;
 
 use super::{Reader, Tool, kind};
-use crate::guard::{CacheHint, TaskSupport};
+use crate::guard::CacheHint;
 
 const CACHE: [&str; 2] = ["ttlMs", "scope"];
 
@@ -70,8 +71,11 @@ impl Reader {
             Some("optional" | "supported") => TaskSupport::Supported,
             Some("required") => TaskSupport::Required,
             _ => {
-                let what = format!("`{member}` of its definition must be \"forbidden\", \"optional\" or \"required\"");
-                return self.wrong("TOOL-3", what);
+                let what = format!(
+                    "`{member}` of its definition must be \"none\" or \"forbidden\", \"supported\" or \"optional\", or \
+                     \"required\""
+                );
+                return self.wrong("TASK-2", what);
             }
         };
         self.change(|tool| tool.task_support(support));
