@@ -23,7 +23,6 @@ pub use self::forms::{CompleteFn, ExtensionFn, InitFn, PromptFn, ResourceFn, Tem
 pub(crate) use self::subject::{JSON, not_let_in};
 use self::subject::{OfAny, Subject};
 use crate::arguments::{self, Arguments, Given};
-use crate::authorize::Guard;
 use crate::call_error::CallError;
 use crate::cancel::AtEnd;
 use crate::check::{self, Judged, Rules};
@@ -143,8 +142,6 @@ pub(crate) struct Entry {
     pub(crate) cancelling: bool,
     /// What runs around it.
     pub(crate) wraps: Wraps,
-    /// Who decides whether it runs: it is a sensitive tool.
-    pub(crate) guard: Option<Arc<Guard>>,
     pub(crate) code: Code,
     pub(crate) work: Work,
 }
@@ -185,7 +182,7 @@ pub(crate) enum Work {
 impl Entry {
     /// Runs the code once, as far as it goes without waiting.
     pub(crate) fn call(self: &Arc<Self>, call: Call, link: Link) -> Running {
-        let wrapped = !self.wraps.is_empty() || self.guard.is_some();
+        let wrapped = !self.wraps.is_empty();
         contain(|| {
             let ctx = Ctx::new(call, link, self, wrapped);
             if wrapped { self.wrapped(ctx) } else { self.run(ctx) }
@@ -193,16 +190,14 @@ impl Entry {
         .unwrap_or_else(|panic| Running::Done(self.panicked(panic)))
     }
 
-    fn run(self: &Arc<Self>, ctx: Ctx) -> Running {
+    fn run(self: &Arc<Self>, mut ctx: Ctx) -> Running {
         match self.judge(&ctx) {
-            Ok(given) => self.enter(ctx, given),
+            Ok(given) => {
+                let given = self.part(&mut ctx, given);
+                self.code.run(ctx, given, self)
+            }
             Err(ended) => ended,
         }
-    }
-
-    fn enter(self: &Arc<Self>, mut ctx: Ctx, given: Given) -> Running {
-        let given = self.part(&mut ctx, given);
-        self.code.run(ctx, given, self)
     }
 
     /// The same with what runs around it.
@@ -221,18 +216,7 @@ impl Entry {
     /// What comes of the code, for those around it: not put into words yet.
     pub(crate) async fn raw(self: Arc<Self>, ctx: Ctx) -> CallResult {
         let left = ctx.left();
-        let begun = match &self.guard {
-            None => contain(|| self.run(ctx)),
-            Some(guard) => match contain(|| self.judge(&ctx)) {
-                Ok(Ok(given)) => {
-                    guard.check(&ctx).await?;
-                    contain(|| self.enter(ctx, given))
-                }
-                Ok(Err(ended)) => Ok(ended),
-                Err(panic) => Err(panic),
-            },
-        };
-        let outcome = match begun {
+        let outcome = match contain(|| self.run(ctx)) {
             Ok(Running::Done(outcome)) => outcome,
             Ok(Running::Later(future)) => future.await,
             Err(panic) => self.panicked(panic),

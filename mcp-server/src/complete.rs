@@ -169,7 +169,6 @@ impl Completer {
             states: Arc::clone(states),
             cancelling: self.needs.cancelling || wraps.needs().cancelling,
             wraps: wraps.clone(),
-            guard: None,
             code: self.code,
             work: Work::Completion,
         };

@@ -155,7 +155,6 @@ impl Extension {
                 states: Arc::clone(states),
                 cancelling: needs.cancelling || states.wraps.needs().cancelling,
                 wraps: states.wraps.clone(),
-                guard: None,
                 code,
                 work: Work::Method,
             };

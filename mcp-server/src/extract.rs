@@ -1,7 +1,7 @@
 //! What a tool's code may take before its arguments.
 
 use std::any::{Any, TypeId, type_name};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,6 @@ use mcp_core::Caller;
 
 use crate::ask;
 use crate::assigns::{Assignable, Kept};
-use crate::authorize::Guard;
 use crate::call_error::CallError;
 use crate::cancel::Cancelled;
 use crate::ctx::Ctx;
@@ -156,10 +155,6 @@ pub(crate) struct States {
     pub(crate) init: Option<Kept>,
     /// How many bytes of it may be kept.
     pub(crate) assigns: usize,
-    /// Who decides about the sensitive tools.
-    pub(crate) guard: Option<Arc<Guard>>,
-    /// The sensitive tools that nobody decides about.
-    pub(crate) unguarded: HashSet<Box<str>>,
     /// What runs around every call.
     pub(crate) wraps: Wraps,
     /// Which tools are listed, if not all.

@@ -180,7 +180,6 @@ impl Workshop<'_> {
             states: Arc::clone(self.states),
             cancelling: run.needs.cancelling || wraps.needs().cancelling,
             wraps,
-            guard: None,
             code: run.code,
             work,
         };

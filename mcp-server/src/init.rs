@@ -105,7 +105,6 @@ impl Init {
             states: Arc::clone(states),
             cancelling: self.needs.cancelling,
             wraps: Wraps::new(),
-            guard: None,
             code: self.code,
             work: Work::Init,
         })

@@ -11,7 +11,6 @@ use mcp_core::{Caching, Endpoint, ExtensionDecl, Revision, Span};
 use serde_json::Value;
 
 use crate::ask::{self, UsedStates};
-use crate::authorize::Guard;
 use crate::defaults::Defaults;
 use crate::error::BuildError;
 use crate::extension::{Extension, Methods};
@@ -63,12 +62,10 @@ pub struct Server {
     /// One at most, or the server cannot be built.
     pub(crate) inits: Vec<Init>,
     pub(crate) visible: Vec<VisibleRule>,
-    /// One at most, too.
-    pub(crate) guards: Vec<Guard>,
     /// In place of what the policy says.
     hibernate_after: Option<Option<Span>>,
     idle_timeout: Option<Span>,
-    pub(crate) states: States,
+    states: States,
     defaults: Defaults,
     /// Types of which more than one state was given.
     twice: Vec<&'static str>,
@@ -97,7 +94,6 @@ impl Server {
             extensions: Vec::new(),
             experimental: Vec::new(),
             inits: Vec::new(),
-            guards: Vec::new(),
             visible: Vec::new(),
             hibernate_after: None,
             idle_timeout: None,
@@ -445,11 +441,9 @@ impl Server {
             }
         });
         let mut states = self.states;
-        states.guard = Guard::of(self.guards, &states, &mut defects);
         let around = states.wraps.needs();
         defects.extend(around.states.iter().filter_map(|wanted| states.lacks(wanted)).map(lacks_around));
-        let deciding = states.guard.as_ref().is_some_and(|guard| guard.wants_logging());
-        let logging = self.logging || around.logging || deciding;
+        let logging = self.logging || around.logging;
         states.own = Home::new(None, self.defaults, None, &mut defects);
         states.asking = ask::Settings::new(&policy, self.used);
         (states.init, states.assigns) = (init.as_ref().map(|init| init.keeps), policy.limits.assigns);

@@ -19,13 +19,12 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::schemas::Promise;
 use self::schemas::{Given, Input, Making, Output, Promised};
-#[cfg(feature = "tokio")]
-use crate::authorize::Guard;
 use crate::check;
+#[cfg(feature = "tokio")]
 use crate::code::Plain;
 use crate::code::{Code, Entry, Place, ToolFn, Work};
 use crate::defaults::CommonParam;
-use crate::extract::{Needs, States, Wanted};
+use crate::extract::{Needs, Wanted};
 use crate::facts::{Parts, Workshop};
 use crate::guard::{Guards, guarded, guards};
 use crate::into_icon::IntoIcon;
@@ -520,7 +519,6 @@ impl Tool {
             Some(promised) => Output::promised(promised, self.any_output, &mut report),
             None => (run.output)().map(|schema| Output::derived(&schema, self.any_output, &mut report)),
         };
-        let guard = self.guarded(states, &mut report);
         let facing = Facing::new(&self.guards, &self.tags, self.is_sensitive());
         let tags = std::mem::take(&mut self.tags);
         let own_wraps = std::mem::take(&mut self.guards.wraps);
@@ -539,36 +537,13 @@ impl Tool {
             name,
             tags,
             states: Arc::clone(states),
-            cancelling: run.needs.cancelling || wraps.needs().cancelling || guard.is_some(),
+            cancelling: run.needs.cancelling || wraps.needs().cancelling,
             wraps,
-            guard,
             code: run.code,
             work: Work::Tool { rules: input.rules, promise, taken },
         };
         let (entry, completions) = (Arc::new(entry), Arc::default());
         Some((shown, Parts { entry, completions, facing, place, home: module, findable }))
-    }
-
-    /// Who decides whether it runs, if somebody has to.
-    fn guarded(&self, states: &States, report: &mut Report<'_>) -> Option<Arc<Guard>> {
-        if !self.is_sensitive() || states.unguarded.contains(&*self.name) {
-            return None;
-        }
-        if states.guard.is_none() {
-            let why = match self.sensitive {
-                Some(true) => "sensitive",
-                _ => "destructive, and so it is sensitive",
-            };
-            let name = reflect(&self.name);
-            report.add(
-                "TOOL-17",
-                format!(
-                    "it is {why}, and nobody decides whether it runs: give the server an authorizer with `.authorize(..)`, or \
-                     let this tool run without with `.allow_unguarded([\"{name}\"])`"
-                ),
-            );
-        }
-        states.guard.clone()
     }
 
     fn input(

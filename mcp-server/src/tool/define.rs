@@ -2,17 +2,13 @@
 
 mod guards;
 
-use std::sync::Arc;
-
 use mcp_core::answer::{Icon, Theme};
 use serde_json::{Map, Value};
 
 use super::Tool;
 use super::schemas::{Given, Promised};
-use crate::authorize::Guard;
 use crate::check::{self, kind, nearest};
 use crate::error::BuildError;
-use crate::extract::States;
 use crate::serve::{Edit, Offers};
 
 impl Tool {
@@ -90,10 +86,7 @@ impl Tool {
     pub fn validate(definition: &Value) -> Result<(), BuildError> {
         let mut edit = Edit::new();
         edit.add(Self::from_value(definition.clone()).run(|| ()));
-        // Who decides about it is its server's business.
-        let mut states = States::default();
-        states.guard = Some(Guard::nobody());
-        edit.build(&Arc::new(states), false, Offers::default()).map(drop).map_err(BuildError::of_definition)
+        edit.build(&Default::default(), false, Offers::default()).map(drop).map_err(BuildError::of_definition)
     }
 
     #[track_caller]
