@@ -65,7 +65,7 @@ pub struct Server {
     /// In place of what the policy says.
     hibernate_after: Option<Option<Span>>,
     idle_timeout: Option<Span>,
-    states: States,
+    pub(crate) states: States,
     defaults: Defaults,
     /// Types of which more than one state was given.
     twice: Vec<&'static str>,
