@@ -95,8 +95,8 @@ impl Taken {
     fn of(&self, id: TypeId, members: &Map<String, Value>) -> Map<String, Value> {
         match self.types.iter().find(|(known, _)| *known == id) {
             Some((_, names)) => {
-                let own = |name: &Box<str>| Some((name.to_string(), members.get(&**name)?.clone()));
-                names.iter().filter_map(own).collect()
+                let own = |name: &str| Some((name.to_owned(), members.get(name)?.clone()));
+                names.iter().filter_map(|name| own(name)).collect()
             }
             None => members.clone(),
         }

@@ -177,7 +177,9 @@ impl States {
             Wanted::State { kind, shared, name } => (kind, shared, name),
             Wanted::Assigns(wanted) => return wanted.differs(self.init.as_ref()),
             Wanted::Common { name, .. } => {
-                return Some(format!("it takes `Common<{name}>`, default params of a module, which tools alone have"));
+                return Some(format!(
+                    "it takes `Common<{name}>`, default params of a module, which the code of a tool alone has"
+                ));
             }
             Wanted::Settings(remedy) => return Some((*remedy).to_owned()),
         };

@@ -70,9 +70,10 @@ impl Module {
     /// Several more: a list, or a value whose `impl` block has [`#[tools]`](macro@crate::tools), which is a module within this
     /// one.
     pub fn tools(mut self, tools: impl IntoTools) -> Self {
-        match Self::of(tools.into_tools()) {
-            Ok(module) => self.modules.push(module),
-            Err(entries) => {
+        let mut entries = tools.into_tools();
+        match Self::of(&mut entries) {
+            Some(module) => self.modules.push(module),
+            None => {
                 let Entries { tools, apps, resources, resource_templates, prompts, .. } = entries;
                 self.entries.tools.extend(tools);
                 self.entries.apps.extend(apps);
@@ -117,12 +118,10 @@ impl Module {
     defaulting!(defaults.);
     guards!(defaults.guards, defaults.wrong);
 
-    /// What is registered as a module, or what is not.
-    pub(crate) fn of(mut entries: Entries) -> Result<Self, Entries> {
-        match entries.module.take() {
-            Some((name, defaults)) => Ok(Self { name, defaults, entries, modules: Vec::new() }),
-            None => Err(entries),
-        }
+    /// Takes the module that they are, if they are one.
+    pub(crate) fn of(entries: &mut Entries) -> Option<Self> {
+        let (name, defaults) = entries.module.take()?;
+        Some(Self { name, defaults, entries: std::mem::take(entries), modules: Vec::new() })
     }
 
     /// All that it has, each with where it belongs.

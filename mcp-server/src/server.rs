@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_core::answer::{Icon, Implementation};
 use mcp_core::catalog::Defect;
 use mcp_core::policy::{Policy, Seal};
-use mcp_core::{Caching, Endpoint, ExtensionDecl, Revision, Span};
+use mcp_core::{Caching, Endpoint, EndpointBuilder, ExtensionDecl, Revision, Span};
 use serde_json::Value;
 
 use crate::ask::{self, UsedStates};
@@ -240,10 +240,10 @@ impl Server {
     /// Several more: a value whose `impl` block has [`#[tools]`](macro@crate::tools), with all resources and prompts that the
     /// block has beside its tools; or a list of tools.
     pub fn tools(self, tools: impl IntoTools) -> Self {
-        let entries = match Module::of(tools.into_tools()) {
-            Ok(module) => return self.module(module),
-            Err(entries) => entries,
-        };
+        let mut entries = tools.into_tools();
+        if let Some(module) = Module::of(&mut entries) {
+            return self.module(module);
+        }
         let Entries { tools, apps, resources, resource_templates, prompts, .. } = entries;
         let server = tools.into_iter().fold(self, Self::tool);
         let server = apps.into_iter().fold(server, Self::app);
@@ -426,8 +426,8 @@ impl Server {
     /// Everything that is wrong, at once: each defect names the tool, the rule and the remedy. Also if the operating system
     /// gives no random bytes for the default key.
     pub fn build(self) -> Result<App, BuildError> {
-        let mut defects: Vec<Defect> = self.twice.iter().map(|name| given_twice(name)).collect();
-        defects.extend(init::given_again(&self.inits));
+        let twice = self.twice.iter().map(|name| given_twice(name));
+        let mut defects: Vec<Defect> = twice.chain(init::given_again(&self.inits)).collect();
         let mut policy = self.policy;
         policy.timing.hibernate_after = self.hibernate_after.unwrap_or(policy.timing.hibernate_after);
         policy.timing.idle = self.idle_timeout.unwrap_or(policy.timing.idle);
@@ -443,8 +443,8 @@ impl Server {
         let mut states = self.states;
         let around = states.wraps.needs();
         defects.extend(around.states.iter().filter_map(|wanted| states.lacks(wanted)).map(lacks_around));
-        let logging = self.logging || around.logging;
         states.own = Home::new(None, self.defaults, None, &mut defects);
+        let logging = self.logging || around.logging || states.own.defaults.guards.wraps.needs().logging;
         states.asking = ask::Settings::new(&policy, self.used);
         (states.init, states.assigns) = (init.as_ref().map(|init| init.keeps), policy.limits.assigns);
         let mut endpoint = Endpoint::builder(self.who)
@@ -475,15 +475,7 @@ impl Server {
         if self.pages_apart {
             endpoint = endpoint.pages(ui::are_shown_by);
         }
-        if offers.resources {
-            endpoint = endpoint.resources(true, true);
-        }
-        if offers.prompts {
-            endpoint = endpoint.prompts(true);
-        }
-        if offers.completions {
-            endpoint = endpoint.completions();
-        }
+        endpoint = offering(endpoint, offers);
         for (name, settings) in &self.experimental {
             endpoint = endpoint.experimental(name, &settings.to_string());
         }
@@ -508,6 +500,19 @@ impl Server {
             _ => Err(BuildError::new(defects)),
         }
     }
+}
+
+fn offering(mut endpoint: EndpointBuilder, offers: Offers) -> EndpointBuilder {
+    if offers.resources {
+        endpoint = endpoint.resources(true, true);
+    }
+    if offers.prompts {
+        endpoint = endpoint.prompts(true);
+    }
+    if offers.completions {
+        endpoint = endpoint.completions();
+    }
+    endpoint
 }
 
 /// Spans of the protocol are of whole milliseconds; one that is longer than can be said is as good as for ever.

@@ -507,13 +507,13 @@ impl Tool {
         });
         let input = self.input(run.input, coerce, common, &home, &mut report).unwrap_or_else(Input::nothing);
         let around = self.guards.wraps.needs();
-        for wanted in run.needs.states.iter().chain(&around.states) {
-            let lacking = match wanted {
-                Wanted::Common { id, name } => inherit::lacks(&home, &input.common, *id, name),
-                wanted => states.lacks(wanted),
-            };
-            lacking.into_iter().for_each(|lacking| report.add("TOOL-6", lacking));
-        }
+        let lacking = run.needs.states.iter().filter_map(|wanted| match wanted {
+            Wanted::Common { id, name } => inherit::lacks(&home, &input.common, *id, name),
+            wanted => states.lacks(wanted),
+        });
+        // What runs around the code does so before the arguments are looked at.
+        let lacking = lacking.chain(around.states.iter().filter_map(|wanted| states.lacks(wanted)));
+        lacking.for_each(|lacking| report.add("TOOL-6", lacking));
         let taken = input.taken(&home.defaults.types, &run.needs).map(Box::new);
         let output = match self.output.take() {
             Some(promised) => Output::promised(promised, self.any_output, &mut report),

@@ -409,7 +409,9 @@ fn code_that_needs_what_the_tool_skips_is_told_tool_6() {
     let server = Server::new("a", "1").module(Module::new("pages").arguments::<Account>().prompt(prompt));
     assert_eq!(
         refused(server),
-        ["`p`: it takes `Common<modules::Account>`, default params of a module, which tools alone have (PROMPT-2)"]
+        [
+            "`p`: it takes `Common<modules::Account>`, default params of a module, which the code of a tool alone has (PROMPT-2)"
+        ]
     );
 }
 

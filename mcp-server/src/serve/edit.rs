@@ -77,10 +77,10 @@ impl Edit {
 
     /// Several more: a value whose `impl` block has [`#[tools]`](macro@crate::tools), with all that it has; or a list.
     pub fn add_all(&mut self, tools: impl IntoTools) {
-        let entries = match Module::of(tools.into_tools()) {
-            Ok(module) => return self.add_module(module),
-            Err(entries) => entries,
-        };
+        let mut entries = tools.into_tools();
+        if let Some(module) = Module::of(&mut entries) {
+            return self.add_module(module);
+        }
         let Entries { tools, apps, resources, resource_templates, prompts, .. } = entries;
         tools.into_iter().for_each(|tool| self.add(tool));
         apps.into_iter().for_each(|app| self.add_app(app));
