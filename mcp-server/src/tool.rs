@@ -460,6 +460,16 @@ impl Tool {
         }
     }
 
+    fn check_described(&self, report: &mut Report<'_>) {
+        if self.description.as_deref().unwrap_or_default().trim().is_empty() {
+            report.add(
+                "TOOL-3",
+                "it has no description, and a model would have to guess: give it one with `.description(..)`, or as the \
+                 doc comment of a function with `#[tool]`",
+            );
+        }
+    }
+
     fn divide(mut self, handle: Handle, workshop: &mut Workshop<'_>) -> Option<(catalog::Tool, Parts)> {
         let Workshop { states, coerce, ref mut defects, ref mut linked } = *workshop;
         let unnamed = self.name.is_empty();
@@ -484,13 +494,7 @@ impl Tool {
         }
         self.wrong.drain(..).for_each(|(rule, message)| report.add(rule, message));
         let common = self.inherit(&home, &mut report);
-        if self.description.as_deref().unwrap_or_default().trim().is_empty() {
-            report.add(
-                "TOOL-3",
-                "it has no description, and a model would have to guess: give it one with `.description(..)`, or as the \
-                 doc comment of a function with `#[tool]`",
-            );
-        }
+        self.check_described(&mut report);
         if let Some(page) = self.page.take() {
             match page.link(&mut self.meta) {
                 Ok(uri) => linked.push((name.clone(), uri)),

@@ -190,8 +190,10 @@ async fn what_logs_to_clients_of_a_server_without_is_told_when_it_is_added_log_1
     let (kept, _guard) = Kept::install();
     for app in [&logging, &silent] {
         assert_eq!(kept.lines(), [""; 0]);
-        app.add_tool(Tool::new("t").description("Logs.").run(|log: mcp_server::Log| drop(log.info("x"))))
-            .expect("it fits");
+        app.add_tool(Tool::new("t").description("Logs.").run(|log: mcp_server::Log| {
+            log.info("x");
+        }))
+        .expect("it fits");
         app.add_resource(Resource::new("a://r").run(|log: mcp_server::Log| {
             log.info("x");
             "x"

@@ -27,7 +27,9 @@ fn server() -> Server {
         log.named("upstream").error(json!({"request": {"headers": [TOKEN, 1]}}));
         "done"
     };
-    let by_ctx = |ctx: Ctx| drop(ctx.log().info(TOKEN));
+    let by_ctx = |ctx: Ctx| {
+        ctx.log().info(TOKEN);
+    };
     Server::new("test", "1").tool(tool("failing").run(failing)).tool(tool("by-ctx").logs().run(by_ctx))
 }
 
