@@ -26,6 +26,7 @@ use crate::code::{Code, Entry, Place, ToolFn, Work};
 use crate::defaults::CommonParam;
 use crate::extract::{Needs, Wanted};
 use crate::facts::{Parts, Workshop};
+use crate::focus::Focus;
 use crate::guard::{Guards, guarded, guards};
 use crate::into_icon::IntoIcon;
 use crate::module::Home;
@@ -527,12 +528,7 @@ impl Tool {
         let tags = std::mem::take(&mut self.tags);
         let own_wraps = std::mem::take(&mut self.guards.wraps);
         let unchecked = self.unchecked_output;
-        let for_page = self.meta.as_ref().is_some_and(|meta| matches!(ui::where_no_pages_are(meta), Pageless::Nothing));
-        let mut findable = !self.unlisted && !for_page;
-        if let Some(focus) = &states.focus {
-            self.unlisted |= !focus.lists(&name);
-            findable &= !focus.is_own(&name);
-        }
+        let findable = self.focused(states.focus.as_ref());
         let shown = self.shown(handle, &input.text, output.as_ref().map(|output| &*output.text));
         let promise = output.and_then(|output| output.promise);
         let promise = promise.map(|promise| if unchecked { Promise::Structured } else { promise });
@@ -548,6 +544,15 @@ impl Tool {
         };
         let (entry, completions) = (Arc::new(entry), Arc::default());
         Some((shown, Parts { entry, completions, facing, place, home: module, findable }))
+    }
+
+    /// Takes it out of the lists if the focus does not name it. Returns whether it may be told of to who looks for one.
+    fn focused(&mut self, focus: Option<&Focus>) -> bool {
+        let Some(focus) = focus else { return false };
+        let for_page = self.meta.as_ref().is_some_and(|meta| matches!(ui::where_no_pages_are(meta), Pageless::Nothing));
+        let findable = !self.unlisted && !for_page && !focus.is_own(&self.name);
+        self.unlisted |= !focus.lists(&self.name);
+        findable
     }
 
     fn input(
