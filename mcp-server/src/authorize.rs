@@ -155,7 +155,11 @@ impl Authorizer {
             }
             Ok(decided) => decided,
             Err(panic) => {
-                tracing::error!(tool = ctx.tool(), panic = said(&*panic), "the authorizer panicked, so the call was denied");
+                tracing::error!(
+                    tool = ctx.tool(),
+                    panic = said(&*panic),
+                    "the authorizer panicked, so the call was denied"
+                );
                 discard(panic);
                 Err(CallError::new(UNKNOWN))
             }

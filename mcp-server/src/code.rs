@@ -205,12 +205,7 @@ impl Entry {
         let (memo, end) = (OfAny::memo(&ctx), AtEnd::of_call(&ctx));
         let future = Around { entry: Arc::clone(self), ctx, passed: 0 }.run();
         let reply = Replied { reply: |result| result, ending: Ending { memo, left: None } };
-        Running::Later(Box::pin(Contained::<_, _, OfAny> {
-            future: Some(future),
-            reply,
-            entry: Arc::clone(self),
-            end,
-        }))
+        Running::Later(Box::pin(Contained::<_, _, OfAny> { future: Some(future), reply, entry: Arc::clone(self), end }))
     }
 
     /// What comes of the code, for those around it: not put into words yet.

@@ -7,7 +7,7 @@ use mcp_server::ask::elicit;
 use mcp_server::middleware::{CallResult, Next};
 use mcp_server::testing::{Answer, Client, block_on};
 use mcp_server::{
-    Ability, App, AuthorizeFn, Authorization, CallError, Caller, Ctx, Extract, Module, Param, Revision, Server, State,
+    Ability, App, Authorization, AuthorizeFn, CallError, Caller, Ctx, Extract, Module, Param, Revision, Server, State,
     Tool, Value, json,
 };
 
@@ -155,7 +155,9 @@ fn a_person_approves_in_both_eras_and_nothing_but_a_clear_yes_does_elic_5_mrtr_1
             }
             // What is no answer to the form is no yes.
             for says in [json!({"action": "accept"}), json!({"action": "accept", "content": {"approve": "yes"}})] {
-                erase(&mut person(&app, revision, says)).await.assert_error_contains("Not allowed: the user has to approve it");
+                erase(&mut person(&app, revision, says))
+                    .await
+                    .assert_error_contains("Not allowed: the user has to approve it");
             }
             assert_eq!(ran(&runs), 0);
         }
@@ -186,7 +188,10 @@ fn what_the_person_is_shown_is_a_form_with_one_field_elic_4() {
         let form = &asked.json()["result"]["inputRequests"][KEY]["params"];
         assert_eq!(form["message"], "Run `erase`?");
         let fields = json!({"approve": {"type": "boolean", "title": "Approve"}});
-        assert_eq!((&form["requestedSchema"]["properties"], &form["requestedSchema"]["required"]), (&fields, &json!(["approve"])));
+        assert_eq!(
+            (&form["requestedSchema"]["properties"], &form["requestedSchema"]["required"]),
+            (&fields, &json!(["approve"]))
+        );
     });
 }
 

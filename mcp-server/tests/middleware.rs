@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcp_server::middleware::{Answer, CallResult, Middleware, Next, map_errors};
 use mcp_server::testing::Client;
 use mcp_server::{
-    Ability, App, CallError, Caller, Ctx, Needs, Prompt, Resource, ResourceTemplate, Revision, Server, State, Tool,
-    ToolAnswer, Value, json, tool,
+    Ability, App, Assigns, CallError, Caller, Ctx, Needs, Prompt, Resource, ResourceTemplate, Revision, Server, State,
+    Tool, ToolAnswer, Value, json, tool,
 };
 
 /// What was seen, in order.
@@ -228,6 +228,15 @@ async fn questions_pass_and_what_is_around_runs_on_each_run_mrtr_1() {
         client.call("deploy", json!({})).await.assert_text("true");
         assert_eq!(runs.load(Ordering::Relaxed), 2, "{revision}");
     }
+}
+
+#[tokio::test]
+async fn what_is_kept_of_the_session_is_there_for_what_runs_around_its_calls() {
+    let tenant = |Assigns(tenant): Assigns<String>, next: Next| TENANT.scope(tenant, next.run());
+    let init = || Assigns("acme".to_owned());
+    let tool = Tool::new("tenant").description("T.").run(|| TENANT.get());
+    let app = app(Server::new("x", "1").wrap(tenant).init(init).tool(tool));
+    Client::new(&app).call("tenant", json!({})).await.assert_text("acme");
 }
 
 struct Missing;

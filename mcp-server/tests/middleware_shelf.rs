@@ -250,7 +250,8 @@ async fn what_a_model_may_read_is_no_failure_unless_it_is_said_to_be() {
 #[tokio::test]
 async fn time_limits_are_failures_and_resources_are_told_by_an_error() {
     let bench = Bench::default();
-    let slow = Resource::new("app://a").wrap(bench.breaker().threshold(1)).wrap(TimeLimit::new(Duration::from_millis(1)));
+    let slow =
+        Resource::new("app://a").wrap(bench.breaker().threshold(1)).wrap(TimeLimit::new(Duration::from_millis(1)));
     let slow = slow.run(std::future::pending::<String>);
     let mut client = Client::new(&app(Server::new("x", "1").resource(slow)));
     client.read("app://a").await.assert_fault_contains("time limit");
@@ -318,7 +319,9 @@ fn limits_that_let_nothing_run_are_told_when_the_server_is_built() {
     let limited = tool("a").wrap(ConcurrencyLimit::new(0)).wrap(TimeLimit::new(Duration::ZERO));
     let limited = limited.wrap(CircuitBreaker::new().threshold(0)).run(|| ());
     let error = Server::new("x", "1").tool(limited).build().expect_err("it never could run").to_string();
-    for remedy in ["`ConcurrencyLimit::new(1)`", "`TimeLimit::new(Duration::from_secs(5))`", "a threshold of one at least"] {
+    for remedy in
+        ["`ConcurrencyLimit::new(1)`", "`TimeLimit::new(Duration::from_secs(5))`", "a threshold of one at least"]
+    {
         assert!(error.contains(remedy), "{error}");
     }
 }

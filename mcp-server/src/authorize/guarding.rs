@@ -104,9 +104,11 @@ impl Guarding {
         match self.given.first() {
             Some(given) => Ok(Some(given.authorizer.clone())),
             None if self.is_moot => Ok(None),
-            None => Err("it is sensitive, as it says so or that it is destructive, and the server has nothing that says who \
+            None => Err(
+                "it is sensitive, as it says so or that it is destructive, and the server has nothing that says who \
                 may call it: give the server an authorizer with `.authorize(..)`, or let everybody call this tool, with its name in \
-                `.allow_unguarded([..])`"),
+                `.allow_unguarded([..])`",
+            ),
         }
     }
 
