@@ -243,6 +243,11 @@ impl CallError {
         }
     }
 
+    /// Whether its text is for the log alone.
+    pub(crate) const fn is_hidden(&self) -> bool {
+        matches!(self.0, Reason::Hidden(_))
+    }
+
     /// Whether it is no failure, but a question on its way to the client ([`Ctx::ask`](crate::Ctx::ask)): to be handed on as it is.
     #[must_use]
     pub const fn is_question(&self) -> bool {

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use mcp_core::drive::Link;
 
 use crate::ask::Memory;
+use crate::ctx::Ctx;
 
 /// Ready when the call has ended: answered, cancelled, or given up because its client or the server is gone.
 ///
@@ -113,7 +114,7 @@ impl Signal {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn has_fired(&self) -> bool {
+    pub(crate) fn has_fired(&self) -> bool {
         matches!(*self.lock(), Told::Yes)
     }
 
@@ -150,7 +151,19 @@ impl Signal {
 
 /// Fires when dropped: a call's end, however it came.
 #[derive(Debug)]
-pub(crate) struct AtEnd(pub(crate) Option<Arc<Signal>>);
+pub(crate) struct AtEnd(Option<Arc<Signal>>);
+
+impl AtEnd {
+    /// Of the code of a call: of one that is wrapped, what is around it ends later.
+    pub(crate) fn of_code(ctx: &Ctx) -> Self {
+        Self(if ctx.is_wrapped() { None } else { ctx.signal().cloned() })
+    }
+
+    /// Of all of a call.
+    pub(crate) fn of_call(ctx: &Ctx) -> Self {
+        Self(ctx.signal().cloned())
+    }
+}
 
 impl Drop for AtEnd {
     fn drop(&mut self) {

@@ -202,15 +202,10 @@ impl Entry {
 
     /// The same with what runs around it.
     fn wrapped(self: &Arc<Self>, ctx: Ctx) -> Running {
-        let memo = OfAny::memo(&ctx);
+        let (memo, end) = (OfAny::memo(&ctx), AtEnd::of_call(&ctx));
         let future = Around { entry: Arc::clone(self), ctx, passed: 0 }.run();
         let reply = Replied { reply: |result| result, ending: Ending { memo, left: None } };
-        Running::Later(Box::pin(Contained::<_, _, OfAny> {
-            future: Some(future),
-            reply,
-            entry: Arc::clone(self),
-            end: AtEnd(None),
-        }))
+        Running::Later(Box::pin(Contained::<_, _, OfAny> { future: Some(future), reply, entry: Arc::clone(self), end }))
     }
 
     /// What comes of the code, for those around it: not put into words yet.
@@ -285,6 +280,11 @@ impl Entry {
                 })
             }
         }
+    }
+
+    /// Whether the arguments are such that the code is entered.
+    pub(crate) fn lets_in(&self, ctx: &Ctx) -> bool {
+        self.judge(ctx).is_ok()
     }
 
     /// What a tool's code takes, or why it is not entered.
@@ -401,7 +401,7 @@ pub(crate) fn discard(panic: Box<dyn Any + Send>) {
 }
 
 /// Foreign code shares nothing with the library but its arguments, so a panic of it leaves nothing half done here.
-fn contain<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
+pub(crate) fn contain<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(run))
 }
 

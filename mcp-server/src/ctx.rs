@@ -87,6 +87,11 @@ impl Ctx {
         self.left.clone()
     }
 
+    /// Whether something runs around the code.
+    pub(crate) const fn is_wrapped(&self) -> bool {
+        self.left.is_some()
+    }
+
     pub(crate) fn set_common(&mut self, members: Map<String, Value>) {
         self.common = Some(Arc::new(members));
     }
@@ -178,7 +183,7 @@ impl Ctx {
     /// should ask now and then, and return.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.link.is_abandoned()
+        self.link.is_abandoned() || self.signal.as_ref().is_some_and(|signal| signal.has_fired())
     }
 
     /// A future that is ready when the call has ended. For an extractor of your own to have it, its
@@ -243,6 +248,11 @@ impl Ctx {
 
     pub(crate) const fn kind(&self) -> &Kind {
         &self.call.kind
+    }
+
+    /// What it is that runs, in a word.
+    pub(crate) fn noun(&self) -> &'static str {
+        self.entry.noun()
     }
 
     pub(crate) fn entry(&self) -> &Entry {

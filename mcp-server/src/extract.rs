@@ -10,6 +10,7 @@ use mcp_core::Caller;
 
 use crate::ask;
 use crate::assigns::{Assignable, Kept};
+use crate::authorize::Guarding;
 use crate::call_error::CallError;
 use crate::cancel::Cancelled;
 use crate::ctx::Ctx;
@@ -159,6 +160,8 @@ pub(crate) struct States {
     pub(crate) wraps: Wraps,
     /// Which tools are listed, if not all.
     pub(crate) focus: Option<Focus>,
+    /// Who may call its sensitive tools.
+    pub(crate) guarding: Guarding,
     /// What its own entries have by default.
     pub(crate) own: Arc<Home>,
     /// The server itself, once it is built. Weak: it owns this.
@@ -166,6 +169,11 @@ pub(crate) struct States {
 }
 
 impl States {
+    /// Of definitions that are looked at, and not served.
+    pub(crate) fn moot() -> Self {
+        Self { guarding: Guarding::moot(), ..Self::default() }
+    }
+
     /// False if there was one of the type: two of them would be told apart by nothing.
     pub(crate) fn put<T: Send + Sync + 'static>(&mut self, state: Arc<T>) -> bool {
         self.values.insert(TypeId::of::<T>(), state).is_none()

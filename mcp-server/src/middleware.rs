@@ -1,15 +1,25 @@
 //! What runs around calls: code that sees who asks, what was sent and what comes back, and may change all but the first.
 
+mod circuit_breaker;
+#[cfg(feature = "tokio")]
+mod concurrency_limit;
 mod erased;
 mod form;
+#[cfg(feature = "tokio")]
+mod time_limit;
 
 use std::fmt;
 use std::future::Future;
 
 pub use mcp_core::answer::Answer;
 
+pub use self::circuit_breaker::CircuitBreaker;
+#[cfg(feature = "tokio")]
+pub use self::concurrency_limit::ConcurrencyLimit;
 pub(crate) use self::erased::{Around, Left, Wraps};
 pub use self::form::IntoMiddleware;
+#[cfg(feature = "tokio")]
+pub use self::time_limit::TimeLimit;
 use crate::call_error::CallError;
 use crate::ctx::Ctx;
 use crate::extract::Needs;

@@ -441,10 +441,8 @@ impl Server {
             }
         });
         let mut states = self.states;
-        let around = states.wraps.needs();
-        defects.extend(around.states.iter().filter_map(|wanted| states.lacks(wanted)).map(lacks_around));
         states.own = Home::new(None, self.defaults, None, &mut defects);
-        let logging = self.logging || around.logging || states.own.defaults.guards.wraps.needs().logging;
+        let logging = self.logging || wants_logging(&states);
         states.asking = ask::Settings::new(&policy, self.used);
         (states.init, states.assigns) = (init.as_ref().map(|init| init.keeps), policy.limits.assigns);
         let mut endpoint = Endpoint::builder(self.who)
@@ -479,6 +477,7 @@ impl Server {
         for (name, settings) in &self.experimental {
             endpoint = endpoint.experimental(name, &settings.to_string());
         }
+        defects.extend(lacks_around(&states).chain(states.guarding.defects(&states)));
         let states = Arc::new(states);
         let mut methods = Methods::new();
         for extension in self.extensions {
@@ -490,6 +489,7 @@ impl Server {
         if let (Ok(table), Some(focus)) = (&table, &states.focus) {
             defects.extend(focus.check(|name| table.has_tool(name)));
         }
+        defects.extend(states.guarding.unused());
         let endpoint = endpoint.build().map_err(|found| defects.extend(found));
         #[cfg(feature = "http")]
         defects.extend(self.transports.http.defects());
@@ -520,12 +520,20 @@ fn in_millis(span: Duration) -> Span {
     Span::millis(span.as_millis().try_into().unwrap_or(u64::MAX))
 }
 
-fn lacks_around(lacks: String) -> Defect {
-    Defect {
+/// Whether what runs around calls logs to clients.
+fn wants_logging(states: &States) -> bool {
+    let around = states.wraps.needs().logging || states.own.defaults.guards.wraps.needs().logging;
+    around || states.guarding.wants_logging()
+}
+
+/// What is wrong with what runs around all calls.
+fn lacks_around(states: &States) -> impl Iterator<Item = Defect> {
+    let lacks = states.wraps.needs().states.into_iter().filter_map(|wanted| states.lacks(&wanted));
+    lacks.map(|lacks| Defect {
         entry: "server".into(),
         rule: "TOOL-6",
         message: format!("what is wrapped around its calls: {lacks}").into(),
-    }
+    })
 }
 
 fn given_twice(name: &str) -> Defect {

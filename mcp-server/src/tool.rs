@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::schemas::Promise;
 use self::schemas::{Given, Input, Making, Output, Promised};
+use crate::authorize::{Authorizer, Guarding};
 use crate::check;
 #[cfg(feature = "tokio")]
 use crate::code::Plain;
@@ -169,7 +170,8 @@ impl Tool {
         self
     }
 
-    /// Hints that it may destroy something. Clients assume `true`.
+    /// Hints that it may destroy something. Clients assume `true`. If it says so it is [sensitive](Tool::is_sensitive), and its server needs
+    /// an [authorizer](crate::Server::authorize) or allows it [by name](crate::Server::allow_unguarded).
     pub fn destructive(mut self, hint: bool) -> Self {
         self.annotations.destructive = Some(hint);
         self
@@ -187,7 +189,7 @@ impl Tool {
         self
     }
 
-    /// Says whether it is sensitive: whoever calls it must be allowed to by the server's authorizer. One that
+    /// Says whether it is sensitive: each of its calls must be allowed by the server's [authorizer](crate::Server::authorize). One that
     /// [destroys](Tool::destructive) something is in any case.
     pub const fn sensitive(mut self, sensitive: bool) -> Self {
         self.sensitive = Some(sensitive);
@@ -524,6 +526,7 @@ impl Tool {
             Some(promised) => Output::promised(promised, self.any_output, &mut report),
             None => (run.output)().map(|schema| Output::derived(&schema, self.any_output, &mut report)),
         };
+        let authorizer = self.authorizer(&states.guarding, &mut report);
         let facing = Facing::new(&self.guards, &self.tags, self.is_sensitive());
         let tags = std::mem::take(&mut self.tags);
         let own_wraps = std::mem::take(&mut self.guards.wraps);
@@ -532,7 +535,8 @@ impl Tool {
         let shown = self.shown(handle, &input.text, output.as_ref().map(|output| &*output.text));
         let promise = output.and_then(|output| output.promise);
         let promise = promise.map(|promise| if unchecked { Promise::Structured } else { promise });
-        let wraps = states.wraps.around(&own_wraps);
+        let mut wraps = states.wraps.around(&own_wraps);
+        authorizer.into_iter().for_each(|authorizer| wraps.push(Arc::new(authorizer)));
         let entry = Entry {
             name,
             tags,
@@ -553,6 +557,17 @@ impl Tool {
         let findable = !self.unlisted && !for_page && !focus.is_own(&self.name);
         self.unlisted |= !focus.lists(&self.name);
         findable
+    }
+
+    /// What says who may call it, if anything does.
+    fn authorizer(&self, guarding: &Guarding, report: &mut Report<'_>) -> Option<Authorizer> {
+        if !self.is_sensitive() {
+            return None;
+        }
+        guarding.around(&self.name).unwrap_or_else(|why| {
+            report.add("TOOL-17", why);
+            None
+        })
     }
 
     fn input(

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcp_server::middleware::{Answer, CallResult, Middleware, Next, map_errors};
 use mcp_server::testing::Client;
 use mcp_server::{
-    Ability, App, CallError, Caller, Ctx, Needs, Prompt, Resource, ResourceTemplate, Revision, Server, State, Tool,
-    ToolAnswer, Value, json, tool,
+    Ability, App, Assigns, CallError, Caller, Ctx, Needs, Prompt, Resource, ResourceTemplate, Revision, Server, State,
+    Tool, ToolAnswer, Value, json, tool,
 };
 
 /// What was seen, in order.
@@ -50,7 +50,7 @@ async fn the_server_is_around_the_entry_in_the_order_in_which_they_were_given() 
     let (a, b, c, d) = (seen.clone(), seen.clone(), seen.clone(), seen.clone());
     let own = seen.clone();
     let tool = hello().wrap(Named("c", c)).wrap(Named("d", d)).run(move || own.add("hello"));
-    let mut client = Client::new(&app(Server::new("x", "1").wrap(Named("a", a)).tool(tool).wrap(Named("b", b))));
+    let mut client = Client::new(app(Server::new("x", "1").wrap(Named("a", a)).tool(tool).wrap(Named("b", b))));
     client.call("hello", json!({})).await.assert_ok();
     let all = ["a hello", "b hello", "c hello", "d hello", "hello", "/d", "/c", "/b", "/a"];
     assert_eq!(seen.take(), all);
@@ -68,7 +68,7 @@ async fn every_kind_of_call_is_wrapped() {
         .resource(Resource::new("app://a").text("a"))
         .resource_template(ResourceTemplate::new("app://b/{c}").run(|c: String| c).complete("c", |_: String| vec!["x"]))
         .prompt(Prompt::new("p").description("P.").run(|| "p"));
-    let mut client = Client::new(&app(server));
+    let mut client = Client::new(app(server));
     client.call("hello", json!({})).await.assert_text("hello");
     client.read("app://a").await.assert_text("a");
     client.read("app://b/7").await.assert_text("7");
@@ -124,7 +124,7 @@ async fn errors_are_told_apart_by_their_type_and_made_others() {
     });
     let query = query.param(mcp_server::Param::string("what"));
     let map = |error: CallError| if error.is::<NoRows>() { CallError::new("Not found.") } else { error };
-    let mut client = Client::new(&app(Server::new("x", "1").wrap(map_errors(map)).tool(query)));
+    let mut client = Client::new(app(Server::new("x", "1").wrap(map_errors(map)).tool(query)));
     client.call("query", json!({"what": "rows"})).await.assert_error_text("Not found.");
     client.call("query", json!({"what": "io"})).await.assert_error_text("The tool failed with an internal error.");
     client.call("query", json!({})).await.assert_error_text("Say what.");
@@ -148,7 +148,7 @@ async fn what_comes_back_can_be_seen_and_changed_and_a_call_answered_in_place_of
         counted.fetch_add(1, Ordering::Relaxed);
         "hello"
     });
-    let mut client = Client::new(&app(Server::new("x", "1").tool(tool)));
+    let mut client = Client::new(app(Server::new("x", "1").tool(tool)));
     client.call("hello", json!({"quiet": true})).await.assert_text("(silence)");
     assert_eq!(ran.load(Ordering::Relaxed), 0);
     client.call("hello", json!({})).await.assert_at("/result/content/1/text", "!");
@@ -163,7 +163,7 @@ async fn an_answer_of_another_kind_is_an_error_and_nothing_of_it_is_sent() {
         next.run().await?;
         Ok(Answer::Tool(ToolAnswer::text("of a tool")))
     };
-    let mut client = Client::new(&app(Server::new("x", "1").resource(Resource::new("app://a").text("a").wrap(wrong))));
+    let mut client = Client::new(app(Server::new("x", "1").resource(Resource::new("app://a").text("a").wrap(wrong))));
     client.read("app://a").await.assert_fault(-32603).assert_fault_contains("the resource failed");
 }
 
@@ -193,7 +193,7 @@ async fn panics_within_are_errors_and_those_of_middleware_reach_one_caller_alone
         Err(CallError::new(""))
     };
     let outer = Tool::new("outer").description("O.").wrap(around).run(|| "never");
-    let mut client = Client::new(&app(Server::new("x", "1").wrap(look).tool(plain).tool(later).tool(outer)));
+    let mut client = Client::new(app(Server::new("x", "1").wrap(look).tool(plain).tool(later).tool(outer)));
     for name in ["plain", "later"] {
         client.call(name, json!({})).await.assert_fault(-32603).assert_fault_contains("the tool panicked");
         assert_eq!(seen.take(), ["true"]);
@@ -228,6 +228,15 @@ async fn questions_pass_and_what_is_around_runs_on_each_run_mrtr_1() {
         client.call("deploy", json!({})).await.assert_text("true");
         assert_eq!(runs.load(Ordering::Relaxed), 2, "{revision}");
     }
+}
+
+#[tokio::test]
+async fn what_is_kept_of_the_session_is_there_for_what_runs_around_its_calls() {
+    let tenant = |Assigns(tenant): Assigns<String>, next: Next| TENANT.scope(tenant, next.run());
+    let init = || Assigns("acme".to_owned());
+    let tool = Tool::new("tenant").description("T.").run(|| TENANT.get());
+    let app = app(Server::new("x", "1").wrap(tenant).init(init).tool(tool));
+    Client::new(&app).call("tenant", json!({})).await.assert_text("acme");
 }
 
 struct Missing;

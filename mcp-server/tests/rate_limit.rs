@@ -46,7 +46,7 @@ async fn a_server_is_limited_as_a_whole_whatever_is_called() {
     let (limit, _) = limit(2);
     let tool = Tool::new("t").description("T.").run(|| "t");
     let server = Server::new("x", "1").wrap(limit).tool(tool).prompt(Prompt::new("p").description("P.").run(|| "p"));
-    let mut client = Client::new(&server.build().expect("it builds"));
+    let mut client = Client::new(server.build().expect("it builds"));
     client.call("t", json!({})).await.assert_text("t");
     client.get_prompt("p", json!({})).await.assert_text("p");
     client.get_prompt("p", json!({})).await.assert_fault(-32603);

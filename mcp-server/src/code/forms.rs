@@ -171,7 +171,7 @@ macro_rules! form {
             fn into_code(self, place: Place) -> Code {
                 match place {
                     Place::Here => Code::new(move |ctx, given, entry| {
-                        let end = AtEnd(ctx.signal().cloned());
+                        let end = AtEnd::of_code(&ctx);
                         let ending = Ending::<$subject>::of(&ctx);
                         form!(@read $kind $subject ctx, given, entry, [$($extractor)*], [$($last)?]);
                         entry.now::<$subject>(&ending, self($($extractor,)* $($last)?).$settle())
@@ -180,7 +180,7 @@ macro_rules! form {
                     Place::Pool => {
                         let code = Arc::new(self);
                         Code::new(move |ctx, given, entry| {
-                            let end = AtEnd(ctx.signal().cloned());
+                            let end = AtEnd::of_code(&ctx);
                             let ending = Ending::<$subject>::of(&ctx);
                             form!(@read $kind $subject ctx, given, entry, [$($extractor)*], [$($last)?]);
                             let code = Arc::clone(&code);
@@ -207,7 +207,7 @@ macro_rules! form {
 
             fn into_code(self, _: Place) -> Code {
                 Code::new(move |ctx, given, entry| {
-                    let end = AtEnd(ctx.signal().cloned());
+                    let end = AtEnd::of_code(&ctx);
                     let ending = Ending::<$subject>::of(&ctx);
                     form!(@read $kind $subject ctx, given, entry, [$($extractor)*], [$($last)?]);
                     entry.later::<$subject, _, _>(end, ending, self($($extractor,)* $($last)?), $reply::$settle)

@@ -2,6 +2,8 @@
 
 mod guards;
 
+use std::sync::Arc;
+
 use mcp_core::answer::{Icon, Theme};
 use serde_json::{Map, Value};
 
@@ -9,6 +11,7 @@ use super::Tool;
 use super::schemas::{Given, Promised};
 use crate::check::{self, kind, nearest};
 use crate::error::BuildError;
+use crate::extract::States;
 use crate::serve::{Edit, Offers};
 
 impl Tool {
@@ -86,7 +89,7 @@ impl Tool {
     pub fn validate(definition: &Value) -> Result<(), BuildError> {
         let mut edit = Edit::new();
         edit.add(Self::from_value(definition.clone()).run(|| ()));
-        edit.build(&Default::default(), false, Offers::default()).map(drop).map_err(BuildError::of_definition)
+        edit.build(&Arc::new(States::moot()), false, Offers::default()).map(drop).map_err(BuildError::of_definition)
     }
 
     #[track_caller]

@@ -13,6 +13,6 @@ async fn methods_and_functions_share_what_they_were_given() -> Result<()> {
     client.call("read_note", json!({"number": 3})).await.assert_error_contains("There is no note 3.");
     client.call("add_note", json!({"text": ""})).await.assert_error_contains("`text`");
     Client::new(&app).call("count", json!({})).await.assert_text("2");
-    assert_eq!(app.tool_names(), ["add_note", "read_note", "count"], "`lock` is only a method");
+    assert_eq!(app.tool_names(), ["count", "add_note", "read_note"], "`lock` is only a method");
     Ok(())
 }

@@ -40,7 +40,7 @@ fn delete(ctx: Ctx) -> String {
 
 #[tokio::test]
 async fn options_say_what_the_builder_says() {
-    let listed = listed(server().tool(delete), "files/delete").await;
+    let listed = listed(server().tool(delete).allow_unguarded(["files/delete"]), "files/delete").await;
     assert_eq!(listed["title"], "The title");
     assert_eq!(listed["description"], "Deletes files.");
     assert_eq!(
@@ -55,7 +55,7 @@ async fn options_say_what_the_builder_says() {
 
 #[tokio::test]
 async fn tags_are_private_and_a_tag_without_a_value_is_true() {
-    let mut client = Client::of(server().tool(delete));
+    let mut client = Client::of(server().tool(delete).allow_unguarded(["files/delete"]));
     let response = client.call("files/delete", json!({})).await;
     let tags: Value = serde_json::from_str(text(&response)).unwrap();
     assert_eq!(tags, json!({"admin": true, "team": "storage", "level": 3}));

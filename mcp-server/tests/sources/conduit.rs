@@ -86,7 +86,8 @@ fn dashboard(#[arg(desc = "Output format", default = "json")] format: String) ->
 
 #[tokio::test]
 async fn annotations_title_icons_and_meta_are_listed_as_they_were_given_tool_3_tool_15() {
-    let mut client = Client::of(server().tool(delete_user).tool(create_account).tool(search).tool(dashboard));
+    let server = server().allow_unguarded(["delete_user"]);
+    let mut client = Client::of(server.tool(delete_user).tool(create_account).tool(search).tool(dashboard));
     let annotations = client.listed("delete_user").await["annotations"].clone();
     assert_eq!(annotations, json!({"destructiveHint": true, "idempotentHint": true}));
     assert_eq!(client.listed("create_account").await["title"], "Create User");
@@ -305,7 +306,8 @@ fn admin_action(caller: Caller) -> Result<&'static str, &'static str> {
 
 #[tokio::test]
 async fn scopes_are_there_for_a_tool_to_ask_and_a_caller_without_any_has_none() {
-    let app = server().tool(delete_user_scoped).tool(admin_action).build().expect("it builds");
+    let server = server().allow_unguarded(["delete_user"]);
+    let app = server.tool(delete_user_scoped).tool(admin_action).build().expect("it builds");
     let of = |scopes: &str| TestClient::builder(&app).principal("ada").scopes(scopes).connect();
     of("users:write").call("delete_user", json!({"id": "7"})).await.assert_text("deleted 7");
     of("users:write").call("admin_action", json!({})).await.assert_error_text("forbidden");

@@ -68,7 +68,11 @@ fn every_word_of_a_call_is_heard_in_order_prog_2_log_2() {
 #[test]
 fn a_tool_that_never_waits_is_heard_in_full() {
     // A real client's connection may merge these; here each can be looked at.
-    let hasty = tool("hasty").run(|progress: Progress| (1..=1000).for_each(|step| drop(progress.send(step, 1000))));
+    let hasty = tool("hasty").run(|progress: Progress| {
+        (1..=1000).for_each(|step| {
+            progress.send(step, 1000);
+        })
+    });
     block_on(async {
         let mut client = Client::new(server().tool(hasty));
         client.call("hasty", ()).await.assert_ok();
@@ -339,7 +343,11 @@ fn what_another_thread_says_of_a_call_wakes_who_waits_for_it() {
     let mut cx = Context::from_waker(&waker);
     let mut next = pin!(client.next_progress(&call));
     assert!(next.as_mut().poll(&mut cx).is_pending());
-    std::thread::spawn(move || drop(progress.send(1, 1))).join().expect("it speaks");
+    std::thread::spawn(move || {
+        progress.send(1, 1);
+    })
+    .join()
+    .expect("it speaks");
     assert_eq!(woken.0.load(Ordering::Relaxed), 1);
     assert!(matches!(next.poll(&mut cx), Poll::Ready(said) if said.progress == 1.0));
 }
@@ -356,7 +364,9 @@ async fn tasks_threads_and_pools_wake_the_client() {
     let thread = tool("thread").run(async |progress: Progress| {
         let (done, waits) = tokio::sync::oneshot::channel();
         std::thread::spawn(move || {
-            (1..=3).for_each(|step| drop(progress.send(step, 3)));
+            (1..=3).for_each(|step| {
+                progress.send(step, 3);
+            });
             let _ = done.send("thread");
         });
         waits.await.unwrap_or_default()

@@ -15,7 +15,9 @@ fn app() -> App {
         .needs(Ability::ElicitationForm)
         .run(|ctx: Ctx| format!("{} {:?}", ctx.peer().revision, ctx.peer().info.as_ref().map(|info| &*info.name)));
     let logs = tool("logs").run(|log: Log| {
-        Level::ALL.into_iter().for_each(|level| drop(log.send(level, level.as_str())));
+        Level::ALL.into_iter().for_each(|level| {
+            log.send(level, level.as_str());
+        });
     });
     let who = tool("who").run(|caller: Caller| {
         let name = caller.principal.as_ref().map_or("nobody", |principal| principal.as_str());

@@ -106,6 +106,7 @@ impl Notes {
 async fn main() -> mcp_server::Result<()> {
     Server::new("notes", "1.0.0")
         .tools(Notes::default())
+        .allow_unguarded(["delete_note"])
         .serve_http("127.0.0.1:8000")
         .await
 }

@@ -1,0 +1,72 @@
+//! A limit for how many calls run at once.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+use super::{CallResult, Middleware, Next};
+use crate::call_error::CallError;
+use crate::ctx::Ctx;
+use crate::extract::{Needs, Wanted};
+
+/// Lets no more than so many calls run at once; the others wait for their turn, in the order in which they came, or are
+/// [refused](ConcurrencyLimit::refuse).
+///
+/// Clones of one limit count together, so that one may stand for what several entries share:
+///
+/// ```
+/// use mcp_server::middleware::ConcurrencyLimit;
+/// use mcp_server::{Server, Tool};
+///
+/// let printer = ConcurrencyLimit::new(1);
+/// let server = Server::new("my-app", "1.0.0")
+///     .tool(Tool::new("print").description("Prints.").wrap(printer.clone()).run(|| "It is printed."))
+///     .tool(Tool::new("scan").description("Scans.").wrap(printer).run(|| "It is scanned."));
+/// ```
+///
+/// Those that wait are calls that run, of which each client may have as many as [`Limits`](crate::Limits) allow; one that is
+/// cancelled leaves the line. While a client is [asked](crate::ask), its call holds no place. A call must not wait for another of the
+/// same limit.
+#[derive(Clone, Debug)]
+pub struct ConcurrencyLimit {
+    places: Arc<Semaphore>,
+    none: bool,
+    refuses: bool,
+}
+
+impl ConcurrencyLimit {
+    /// So many at once. None is a mistake that is told when the server is built.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        let places = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
+        Self { places, none: most == 0, refuses: false }
+    }
+
+    /// Refuses those that would have to wait, in words that a model may read.
+    #[must_use]
+    pub fn refuse(mut self) -> Self {
+        self.refuses = true;
+        self
+    }
+}
+
+impl Middleware for ConcurrencyLimit {
+    async fn call(&self, _: Ctx, next: Next) -> CallResult {
+        let place = match self.refuses {
+            true => self.places.try_acquire().ok(),
+            false => self.places.acquire().await.ok(),
+        };
+        let Some(_place) = place else {
+            return Err(CallError::new("Too many calls of this run at once: wait for one to end, and call again."));
+        };
+        next.run().await
+    }
+
+    fn needs(&self, needs: &mut Needs) {
+        if self.none {
+            needs.states.push(Wanted::Settings(
+                "a limit of no calls at once lets none run: allow one at least, as in `ConcurrencyLimit::new(1)`",
+            ));
+        }
+    }
+}
