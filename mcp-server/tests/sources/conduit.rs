@@ -3,8 +3,7 @@
 use mcp_server::question::{Question, Response};
 use mcp_server::testing::Client as TestClient;
 use mcp_server::{
-    Ability, Args, Arguments, CallError, Caller, Ctx, Icon, Json, Param, Revision, Server, Tool, Value, json, tool,
-    validators,
+    Ability, Args, Arguments, CallError, Ctx, Icon, Json, Param, Revision, Server, Tool, Value, json, tool, validators,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -289,65 +288,6 @@ async fn coercion_comes_before_constraints_and_a_parameter_may_refuse_it() {
     for path in ["`age`", "`flag`", "`strict`"] {
         assert!(wrong.contains(path), "{path}: {wrong}");
     }
-}
-
-/// Deletes a user, with the scope for it
-#[tool(name = "delete_user", destructive, idempotent)]
-fn delete_user_scoped(caller: Caller, #[arg(desc = "User ID")] id: String) -> Result<String, &'static str> {
-    if caller.scopes.has("users:write") { Ok(format!("deleted {id}")) } else { Err("forbidden") }
-}
-
-/// Admin only
-#[tool]
-fn admin_action(caller: Caller) -> Result<&'static str, &'static str> {
-    let all = ["admin", "users:write"].iter().all(|scope| caller.scopes.has(scope));
-    if all { Ok("done") } else { Err("forbidden") }
-}
-
-#[tokio::test]
-async fn scopes_are_there_for_a_tool_to_ask_and_a_caller_without_any_has_none() {
-    let server = server().allow_unguarded(["delete_user"]);
-    let app = server.tool(delete_user_scoped).tool(admin_action).build().expect("it builds");
-    let of = |scopes: &str| TestClient::builder(&app).principal("ada").scopes(scopes).connect();
-    of("users:write").call("delete_user", json!({"id": "7"})).await.assert_text("deleted 7");
-    of("users:write").call("admin_action", json!({})).await.assert_error_text("forbidden");
-    of("admin users:write").call("admin_action", json!({})).await.assert_text("done");
-    TestClient::new(&app).call("delete_user", json!({"id": "7"})).await.assert_error_text("forbidden");
-}
-
-#[derive(Serialize, JsonSchema)]
-struct Health {
-    cpu: u8,
-    memory: u8,
-}
-
-/// Health dashboard
-#[tool(name = "dashboard", meta = json!({"ui": {"resourceUri": "ui://dashboard/dashboard.html"}}))]
-fn dashboard_app(#[arg(desc = "Output format", default = "json")] format: String) -> Json<Health> {
-    let _ = format;
-    Json(Health { cpu: 42, memory: 128 })
-}
-
-/// Lists the public catalog
-#[tool]
-fn catalog() -> &'static str {
-    "..."
-}
-
-/// Render a video from a script
-#[tool]
-async fn render_video(#[arg(desc = "Script source")] script: String) -> String {
-    format!("rendered {} bytes", script.len())
-}
-
-#[tokio::test]
-async fn the_other_tools_answer_too() {
-    let app = server().tool(dashboard_app).tool(catalog).tool(render_video).build().expect("it builds");
-    let mut client = TestClient::new(&app);
-    client.call("dashboard", json!({})).await.assert_structured(json!({"cpu": 42, "memory": 128}));
-    client.call("catalog", json!({})).await.assert_text("...");
-    client.call("render_video", json!({"script": "fade in"})).await.assert_text("rendered 7 bytes");
-    client.call("render_video", json!({})).await.assert_error_contains("`script`: is required");
 }
 
 /// Deploys, if it is approved
