@@ -7,7 +7,6 @@ use mcp_server::middleware::{CallResult, Next, map_errors};
 use mcp_server::{CallError, Caller, Ctx, Server, State, tool};
 
 tokio::task_local! {
-    /// Whose data is looked at.
     static TENANT: String;
 }
 
@@ -17,7 +16,7 @@ struct Failures(AtomicU32);
 #[tool]
 async fn item(id: u32) -> Result<String, CallError> {
     if id > 9 {
-        // The error of a database, say: what it says is nothing for a model.
+        // Of a database, say: nothing for a model to read.
         return Err(io::Error::new(io::ErrorKind::NotFound, "no rows in `items`").into());
     }
     Ok(format!("Item {id} of {}.", TENANT.get()))

@@ -4,7 +4,6 @@ use mcp_server::{Arguments, CallError, Json, Result, Server, tool};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where to look.
 #[derive(Arguments)]
 enum Unit {
     Celsius,
@@ -33,8 +32,8 @@ fn get_weather(
     #[arg(default = Unit::Celsius)] unit: Unit,
     #[arg(desc = "Days of forecast", default = 1, max = 7)] days: u8,
 ) -> Result<Json<Weather>, CallError> {
+    // The model reads this, and can do better.
     if city == "Atlantis" {
-        // The model reads this, and can do better.
         return Err(CallError::new("Atlantis has no weather: try a city above the sea."));
     }
     let degrees = |celsius: f64| match unit {

@@ -6,6 +6,8 @@ mod common;
 mod conduit;
 mod conduit_entries;
 mod nexus;
+// Its sessions are opened over HTTP.
+#[cfg(feature = "http")]
 mod nexus_server;
 // Its definitions are data.
 #[cfg(feature = "validate")]

@@ -101,7 +101,6 @@ struct User {
     is_admin: bool,
 }
 
-#[cfg(feature = "http")]
 async fn init(headers: mcp_server::http::HeaderMap) -> Result<User, CallError> {
     match headers.get("x-api-key").map(http::HeaderValue::as_bytes) {
         Some(b"ann") => Ok(User { id: 1, is_admin: true }),
@@ -134,7 +133,6 @@ fn delete_template(user: Assigns<User>, #[arg(desc = "Template ID")] id: String)
     if user.0.is_admin { Ok(format!("deleted {id}")) } else { Err("forbidden") }
 }
 
-#[cfg(feature = "http")]
 #[tokio::test]
 async fn a_session_is_set_up_wrapped_and_shown_what_is_for_it() {
     let not_found = |error: CallError| if error.is::<NoResults>() { CallError::new("Not found") } else { error };
@@ -160,7 +158,6 @@ async fn a_session_is_set_up_wrapped_and_shown_what_is_for_it() {
     refused.assert_fault(-32603).assert_fault_contains("Initialization failed: unauthorized");
 }
 
-#[cfg(feature = "http")]
 #[tokio::test]
 async fn pages_of_other_origins_are_refused_and_who_sends_none_is_not_http_2() {
     let server = server().allow_origin("https://myapp.com").allow_origin("https://studio.myapp.com");
