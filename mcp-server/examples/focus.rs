@@ -34,6 +34,8 @@ fn reports() -> impl Iterator<Item = Tool> {
 
 fn server() -> Server {
     let server = Server::new("office", "1.0.0").focus(Focus::new(["search"]));
+    // Whoever has the scope may call it, and nobody is asked again.
+    let server = server.allow_unguarded(["delete_invoice"]);
     let server = server.tool(search).tool(create_invoice).tool(delete_invoice.into_tool().scope("invoices:delete"));
     reports().fold(server, Server::tool)
 }

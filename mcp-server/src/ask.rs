@@ -1,6 +1,7 @@
 #![doc = include_str!("docs/asking.md")]
 
 mod asked;
+mod behind;
 mod flat;
 mod form;
 mod form_of;

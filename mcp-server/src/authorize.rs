@@ -113,7 +113,8 @@ impl Middleware for Authorizer {
         if ctx.entry().lets_in(&ctx) {
             self.permit(&ctx).await?;
         }
-        next.run().await
+        let result = next.with(|ctx| ctx.behind(KEY)).run().await;
+        result.map_err(|error| ctx.ended_behind(KEY, error))
     }
 
     fn needs(&self, needs: &mut Needs) {

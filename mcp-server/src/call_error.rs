@@ -254,6 +254,17 @@ impl CallError {
         matches!(self.0, Reason::Ask(_))
     }
 
+    /// A question with another state; the error takes its place.
+    pub(crate) fn with_state(mut self, change: impl FnOnce(Bytes) -> Result<Bytes, Self>) -> Self {
+        if let Reason::Ask(asking) = &mut self.0 {
+            match change(take(&mut asking.state)) {
+                Ok(state) => asking.state = state,
+                Err(error) => return error,
+            }
+        }
+        self
+    }
+
     /// What is sent, or how else the run ends. The text of what is not sent goes to the log.
     pub(crate) fn settle(self, tool: &str) -> Result<ToolAnswer, Outcome> {
         match self.0 {

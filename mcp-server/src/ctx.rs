@@ -92,6 +92,10 @@ impl Ctx {
         self.left.is_some()
     }
 
+    pub(crate) fn set_resume(&mut self, resume: Option<Resume>) {
+        self.call.resume = resume.map(Box::new);
+    }
+
     pub(crate) fn set_common(&mut self, members: Map<String, Value>) {
         self.common = Some(Arc::new(members));
     }

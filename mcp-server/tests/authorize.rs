@@ -1,10 +1,11 @@
 //! Who may call a sensitive tool.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use mcp_server::ask::elicit;
 use mcp_server::middleware::{CallResult, Next};
+use mcp_server::question::Question;
 use mcp_server::testing::{Answer, Client, block_on};
 use mcp_server::{
     Ability, App, Authorization, AuthorizeFn, CallError, Caller, Ctx, Extract, Module, Param, Revision, Server, State,
@@ -271,6 +272,43 @@ fn code_that_asks_afterwards_goes_on_with_the_approval_in_both_eras_mrtr_11() {
                 .connect();
             erase(&mut client).await.assert_text("gone");
             assert_eq!((ran(&shown), ran(&runs)), (3, 1), "{revision}");
+        }
+    });
+}
+
+#[test]
+fn code_that_asks_with_a_state_of_its_own_goes_on_with_the_approval_as_well_mrtr_11() {
+    let erase = tool("erase").sensitive(true).run(|ctx: Ctx| -> Result<String, CallError> {
+        let step = ctx.resume().map_or(0, |resume| resume.state[0]);
+        let reply = |key| ctx.resume().is_some_and(|resume| resume.reply(key).is_some());
+        let question = || {
+            let schema = json!({"type": "object", "properties": {}}).to_string();
+            Question::Form { message: format!("Step {step}?").into(), schema: schema.into() }
+        };
+        match step {
+            0 => Err(CallError::ask([("first", question())], [1].to_vec())),
+            1 if reply("first") => Err(CallError::ask([("second", question())], [2].to_vec())),
+            2 if reply("second") && !reply(KEY) => Ok("gone".into()),
+            step => Ok(format!("step {step} without a reply")),
+        }
+    });
+    let app = Server::new("x", "1").authorize(ask_first).tool(erase).build().expect("it builds");
+    block_on(async {
+        for revision in ASKING {
+            let asked = Arc::new(Mutex::new(Vec::new()));
+            let shown = Arc::clone(&asked);
+            let mut client = Client::builder(&app)
+                .revision(revision)
+                .can(Ability::ElicitationForm)
+                .on_request(move |_, params| {
+                    let message = params["message"].as_str().unwrap_or_default().to_owned();
+                    let content = if message.starts_with("Run") { json!({"approve": true}) } else { json!({}) };
+                    shown.lock().expect("no panic").push(message);
+                    json!({"action": "accept", "content": content})
+                })
+                .connect();
+            client.call("erase", ()).await.assert_text("gone");
+            assert_eq!(*asked.lock().expect("no panic"), ["Run `erase`?", "Step 0?", "Step 1?"], "{revision}");
         }
     });
 }

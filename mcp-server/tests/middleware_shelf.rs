@@ -1,5 +1,7 @@
 //! Middleware off the shelf: limits of time and of calls at once, and circuit breakers.
 
+#![cfg(feature = "tokio")]
+
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

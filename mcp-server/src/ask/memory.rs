@@ -31,6 +31,8 @@ pub(crate) struct Memory {
     pub(super) effects: Vec<(Box<str>, Box<str>)>,
     /// JSON text.
     pub(super) kept: Option<Box<str>>,
+    /// The state of code that asks by itself, behind a question that was asked before it ran.
+    pub(super) behind: Option<bytes::Bytes>,
 }
 
 /// A question that was answered.
@@ -66,6 +68,16 @@ impl Memory {
             Response::TimedOut | Response::Unsupported => 0,
         };
         self.answers.iter().map(|answered| bytes(&answered.reply)).sum()
+    }
+
+    /// Whether that question was answered.
+    pub(super) fn has_answer(&self, key: &str) -> bool {
+        self.answers.iter().any(|answered| *answered.key == *key)
+    }
+
+    /// Whether a state was written here.
+    pub(super) fn wrote(state: &[u8]) -> bool {
+        state.starts_with(FORMAT)
     }
 
     pub(super) fn write(&self) -> Vec<u8> {
@@ -104,6 +116,8 @@ impl Memory {
         }
         out.push(u8::from(self.kept.is_some()));
         bytes(&mut out, self.kept.as_deref().unwrap_or_default().as_bytes());
+        out.push(u8::from(self.behind.is_some()));
+        bytes(&mut out, self.behind.as_deref().unwrap_or_default());
         out
     }
 }
@@ -162,9 +176,12 @@ impl<'a> Reader<'a> {
         let effects = self.list(|from| Some((from.text()?, from.text()?)))?;
         let has_kept = self.byte()? == 1;
         let kept = self.text()?;
+        let has_behind = self.byte()? == 1;
+        let behind = bytes::Bytes::copy_from_slice(self.bytes()?);
         let chain = named.then_some(chain);
         let kept = has_kept.then_some(kept);
-        self.0.is_empty().then_some(Memory { chain, used, claimed: false, answers, open, effects, kept })
+        let behind = has_behind.then_some(behind);
+        self.0.is_empty().then_some(Memory { chain, used, claimed: false, answers, open, effects, kept, behind })
     }
 
     fn byte(&mut self) -> Option<u8> {
@@ -216,6 +233,7 @@ mod tests {
             open: vec![Open { key: "d".into(), digest: [1; 16], tries: 2, now: false }],
             effects: vec![("pay".into(), "17".into())],
             kept: Some("{\"é\":null}".into()),
+            behind: Some("step 1".into()),
         }
     }
 
