@@ -148,9 +148,11 @@ impl Builder {
         self
     }
 
-    /// Has these scopes, with blanks between them.
+    /// Has these scopes, with blanks between them. Who is nobody in particular has none, so it is the principal `tester` then, unless
+    /// it is [another](Builder::principal).
     pub fn scopes(mut self, scopes: impl AsRef<str>) -> Self {
         self.caller.scopes = Scopes::parse(scopes.as_ref());
+        self.caller.principal.get_or_insert_with(|| Principal::from("tester"));
         self
     }
 

@@ -419,3 +419,14 @@ fn a_tool_that_panics_is_a_fault_and_the_client_goes_on_tool_10() {
         client.call("add", json!({"a": 1, "b": 2})).await.assert_ok();
     });
 }
+
+#[tokio::test]
+async fn a_client_with_scopes_is_somebody() {
+    let guarded = tool("guarded").scope("notes:read").run(|caller: mcp_server::Caller| {
+        caller.principal.map_or_else(String::new, |principal| principal.as_str().to_owned())
+    });
+    let app = mcp_server::Server::new("test", "1").tool(guarded).build().expect("it builds");
+    let of = || Client::builder(&app).scopes("notes:read");
+    of().connect().call("guarded", json!({})).await.assert_text("tester");
+    of().principal("ann").connect().call("guarded", json!({})).await.assert_text("ann");
+}
