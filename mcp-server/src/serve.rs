@@ -386,10 +386,13 @@ impl Handler for App {
     }
 
     fn call(&self, mut call: Call, link: Link) -> Running {
-        match self.redirected(&self.0.table.load(), &mut call) {
-            Ok(Some(entry)) => return entry.call(call, link),
-            Ok(None) => {}
-            Err(fault) => return Running::Done(Outcome::Fail(fault)),
+        // Most servers have none, and look for nothing.
+        if self.0.states.focus.is_some() {
+            match self.redirected(&self.0.table.load(), &mut call) {
+                Ok(Some(entry)) => return entry.call(call, link),
+                Ok(None) => {}
+                Err(fault) => return Running::Done(Outcome::Fail(fault)),
+            }
         }
         let entry = match &call.kind {
             Kind::Extension { method, .. } => self.0.own.methods.get(method).cloned(),
