@@ -10,10 +10,10 @@ use crate::code::Entry;
 use crate::ctx::Ctx;
 use crate::extract::Needs;
 
-pub(crate) type Running = Pin<Box<dyn Future<Output = CallResult> + Send>>;
+pub(super) type Running = Pin<Box<dyn Future<Output = CallResult> + Send>>;
 
 /// A middleware of whatever type.
-pub(crate) trait Erased: Send + Sync {
+pub(super) trait Erased: Send + Sync {
     fn call(self: Arc<Self>, ctx: Ctx, next: Next) -> Running;
 
     fn needs(&self, needs: &mut Needs);
@@ -39,7 +39,7 @@ impl Wraps {
     }
 
     /// One more, within the others.
-    pub(crate) fn push(&mut self, middleware: Arc<dyn Erased>) {
+    pub(super) fn push(&mut self, middleware: Arc<dyn Erased>) {
         self.0.push(middleware);
     }
 
