@@ -369,7 +369,10 @@ impl Entry {
             return Running::Done(Outcome::Fail(Fault::internal(message)));
         };
         let entry = Arc::clone(self);
+        // It cannot be dropped once it runs, so what is held for it stays so until it has ended.
+        let held = ending.left.as_ref().map(|left| left.take_held());
         let task = runtime.spawn_blocking(move || {
+            let _held = held;
             contain(|| ending.settle(&entry, run())).unwrap_or_else(|panic| entry.panicked(panic))
         });
         Running::Later(Box::pin(OnPool { task, end }))
