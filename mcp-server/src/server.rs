@@ -192,8 +192,8 @@ impl Server {
         self
     }
 
-    /// What seals state that travels through clients (MRTR-8). Default: [`Keys::random`], which is right for one process;
-    /// servers that answer for one another need the same [`Keys`].
+    /// What seals state that travels through clients (MRTR-8). Default: [`Keys::random`](crate::Keys::random), which is right for one process;
+    /// servers that answer for one another need the same [`Keys`](crate::Keys).
     /// It is the state of code that [asks](crate::ask).
     pub fn seal(mut self, seal: impl Seal + 'static) -> Self {
         self.seal = Some(Arc::new(seal));
