@@ -258,7 +258,7 @@ impl Server {
     }
 
     /// What the entries that are registered with the server itself have unless they say otherwise: before this or after it, and
-    /// those that are [added](App::add_tool) while it serves. A [`Module`], which a block with [`#[tools]`](macro@crate::tools) is too,
+    /// those that are [added](crate::App::add_tool) while it serves. A [`Module`], which a block with [`#[tools]`](macro@crate::tools) is too,
     /// has its own; for all of them, put them into one module.
     pub fn defaults(mut self, defaults: Defaults) -> Self {
         self.defaults = defaults;
@@ -324,14 +324,14 @@ impl Server {
         self
     }
 
-    /// Offers resources also if none is registered yet, so that [`App::add_resource`] can add some: what a server offers is
+    /// Offers resources also if none is registered yet, so that [`App::add_resource`](crate::App::add_resource) can add some: what a server offers is
     /// settled when it is built (LIFE-12). Tools are always offered.
     pub const fn offers_resources(mut self) -> Self {
         self.offers.resources = true;
         self
     }
 
-    /// Offers prompts also if none is registered yet, so that [`App::add_prompt`] can add some.
+    /// Offers prompts also if none is registered yet, so that [`App::add_prompt`](crate::App::add_prompt) can add some.
     pub const fn offers_prompts(mut self) -> Self {
         self.offers.prompts = true;
         self
