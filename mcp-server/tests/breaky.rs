@@ -430,3 +430,733 @@ async fn a7_updates_after_a_scope_was_lost() {
 fn stream_as_body<T>(stream: T) -> T {
     stream
 }
+
+/// Word of a resource waits for a stream; the resource is hidden before there is one.
+#[tokio::test]
+async fn a8_word_that_waits_is_not_told_once_its_resource_is_hidden() {
+    let promote = Tool::new("promote").description("Promotes.").run(|ctx: Ctx| ctx.assign(&User { admin: true }));
+    let demote = Tool::new("demote").description("Demotes.").run(|ctx: Ctx| ctx.assign(&User { admin: false }));
+    let app = everything()
+        .tool(promote)
+        .tool(demote)
+        .init(|| Assigns(User { admin: true }))
+        .visible(is_admin)
+        .authenticate(by_token)
+        .build()
+        .unwrap();
+    let service = service(&app);
+    let session = open(&service, Some("ann/x"), "2025-11-25").await;
+    let headers = [("mcp-session-id", &*session)];
+    let body = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+    let subscribe = body("resources/subscribe", json!({"uri": "a://secret"}));
+    assert_eq!(send(&service, "POST", Some("ann/x"), &headers, &subscribe).await.0, 200);
+    app.resource_updated("a://secret");
+    let demote = body("tools/call", json!({"name": "demote"}));
+    assert_eq!(send(&service, "POST", Some("ann/x"), &headers, &demote).await.0, 200);
+    let request = Request::get("/mcp")
+        .header("host", "localhost")
+        .header("accept", "text/event-stream")
+        .header("mcp-session-id", &session)
+        .header("authorization", "Bearer ann/x")
+        .body(Body::empty())
+        .unwrap();
+    let mut stream = Body::new(service.handle(request).await.into_body());
+    let mut text = String::new();
+    while let Ok(Some(Ok(frame))) = tokio::time::timeout(
+        Duration::from_millis(100),
+        std::future::poll_fn(|cx| axum::body::HttpBody::poll_frame(std::pin::Pin::new(&mut stream), cx)),
+    )
+    .await
+    {
+        text.push_str(&String::from_utf8_lossy(frame.data_ref().unwrap()));
+    }
+    assert!(!text.contains("a://secret"), "{text}");
+}
+
+// ---- (1) sensitive tools ----
+
+const KEY: &str = "mcp-server/approval";
+
+fn counter() -> (Arc<AtomicU32>, impl Fn() -> u32 + Clone + Send + Sync + 'static) {
+    let runs = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&runs);
+    (runs, move || counted.fetch_add(1, Ordering::SeqCst))
+}
+
+fn eraser(name: &str, run: impl Fn() -> u32 + Clone + Send + Sync + 'static) -> Tool {
+    Tool::new(name).description("A tool.").param(Param::integer("id").default(1)).run(move |_: Value| {
+        run();
+        "gone"
+    })
+}
+
+fn yes() -> Value {
+    json!({KEY: {"action": "accept", "content": {"approve": true}}})
+}
+
+fn ask_first(ctx: Ctx) -> Authorization {
+    Authorization::ask(format!("Run `{}`?", ctx.tool()))
+}
+
+#[test]
+fn b1_every_way_to_make_a_tool_sensitive_is_guarded() {
+    let (runs, run) = counter();
+    let manifest = |more: &str| {
+        Manifest::json(format!(
+            r#"{{"tools": [{{"name": "erase", "description": "A tool.", "inputSchema": {{"type": "object", "properties": {{"id": {{"type": "integer"}}}}}}{more}}}]}}"#
+        ))
+    };
+    let with_defaults = |defaults: &str| {
+        Manifest::json(format!(
+            r#"{{"defaults": {defaults}, "tools": [{{"name": "erase", "description": "A tool.", "inputSchema": {{"type": "object"}}, "sensitive": false, "annotations": {{"readOnlyHint": true, "sensitive": false}}}}]}}"#
+        ))
+    };
+    let r = run.clone();
+    let runner = move |_: Value| {
+        r();
+        "gone"
+    };
+    let page = || mcp_server::Resource::app("ui://x/page").text("<p>");
+    let _ = page;
+    let servers: Vec<(&str, Box<dyn Fn(Server) -> Server>)> = vec![
+        ("destructive", Box::new({ let run = run.clone(); move |s| s.tool(eraser("erase", run.clone()).destructive(true)) })),
+        ("sensitive", Box::new({ let run = run.clone(); move |s| s.tool(eraser("erase", run.clone()).sensitive(true).destructive(false).read_only(true)) })),
+        ("module sensitive", Box::new({ let run = run.clone(); move |s| s.module(Module::new("m").sensitive(true).tool(eraser("erase", run.clone()).sensitive(false).destructive(false).read_only(true))) })),
+        ("module destructive", Box::new({ let run = run.clone(); move |s| s.module(Module::new("m").destructive(true).tool(eraser("erase", run.clone()).sensitive(false))) })),
+        ("outer module", Box::new({ let run = run.clone(); move |s| s.module(Module::new("m").sensitive(true).module(Module::new("n").sensitive(false).tool(eraser("erase", run.clone()).sensitive(false)))) })),
+        ("outer module destructive", Box::new({ let run = run.clone(); move |s| s.module(Module::new("m").destructive(true).module(Module::new("n").tool(eraser("erase", run.clone())))) })),
+        ("server defaults", Box::new({ let run = run.clone(); move |s| s.tool(eraser("erase", run.clone())).defaults(mcp_server::Defaults::new().sensitive(true)) })),
+        ("manifest", Box::new({ let r = runner.clone(); move |s| s.tools(manifest(r#", "annotations": {"destructiveHint": true}"#).run("erase", r.clone())) })),
+        ("manifest sensitive", Box::new({ let r = runner.clone(); move |s| s.tools(manifest(r#", "sensitive": true, "annotations": {"sensitive": false}"#).run("erase", r.clone())) })),
+        ("manifest hint", Box::new({ let r = runner.clone(); move |s| s.tools(manifest(r#", "sensitive": false, "annotations": {"sensitive": true}"#).run("erase", r.clone())) })),
+        ("manifest defaults", Box::new({ let r = runner.clone(); move |s| s.tools(with_defaults(r#"{"sensitive": true}"#).run("erase", r.clone())) })),
+        ("manifest default hints", Box::new({ let r = runner.clone(); move |s| s.tools(with_defaults(r#"{"annotations": {"sensitive": true}}"#).run("erase", r.clone())) })),
+        ("manifest default destructive", Box::new({ let r = runner.clone(); move |s| s.tools(with_defaults(r#"{"annotations": {"destructiveHint": true}}"#).run("erase", r.clone())) })),
+        ("manifest in module", Box::new({ let r = runner.clone(); move |s| s.module(Module::new("m").sensitive(true).tools(manifest("").run("erase", r.clone()))) })),
+    ];
+    for (what, make) in servers {
+        let error = make(Server::new("x", "1")).build().expect_err(what);
+        assert!(error.to_string().contains("erase") && error.to_string().contains("authorize"), "{what}: {error}");
+        let app = make(Server::new("x", "1").focus(Focus::new([""; 0])).authorize(Authorization::deny_all)).build().expect(what);
+        block_on(async {
+            for revision in Revision::ALL {
+                let mut client = Client::builder(&app).revision(revision).connect();
+                client.call("erase", ()).await.assert_error_contains("Not allowed");
+                client.call("call_tool", json!({"name": "erase"})).await.assert_error_contains("Not allowed");
+            }
+        });
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn b2_added_by_edit_and_renamed() {
+    let (runs, run) = counter();
+    // Allowed by name, and then the name is another's.
+    let app = Server::new("x", "1").allow_unguarded(["erase"]).tool(eraser("erase", run.clone()).destructive(true)).build().unwrap();
+    app.edit(|edit| {
+        edit.remove("erase");
+        edit.add(eraser("erase_all", run.clone()).destructive(true));
+    })
+    .expect_err("it is another name");
+    app.add_module(Module::new("m").sensitive(true).tool(eraser("wipe", run.clone()))).expect_err("sensitive");
+    app.edit(|edit| {
+        edit.add_all(vec![eraser("wipe", run.clone()).sensitive(true)]);
+    })
+    .expect_err("sensitive");
+    assert_eq!(app.tool_names(), ["erase"]);
+    let app = Server::new("x", "1").authorize(Authorization::deny_all).offers_resources().build().unwrap();
+    app.edit(|edit| {
+        edit.add(eraser("a", run.clone()).destructive(true));
+        edit.add_module(Module::new("m").sensitive(true).tool(eraser("b", run.clone())));
+        edit.add_all(vec![eraser("c", run.clone()).sensitive(true)]);
+    })
+    .unwrap();
+    block_on(async {
+        let mut client = Client::new(&app);
+        for name in ["a", "b", "c"] {
+            client.call(name, ()).await.assert_error_contains("Not allowed");
+        }
+    });
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+}
+
+/// Sends a call of the modern era as it is, and gives all there is.
+async fn raw(client: &mut Client, name: &str, arguments: Value, state: Option<&Value>, answers: Option<Value>) -> Answer {
+    let mut params = json!({"name": name, "arguments": arguments});
+    if let Some(state) = state {
+        params["requestState"] = state.clone();
+    }
+    if let Some(answers) = answers {
+        params["inputResponses"] = answers;
+    }
+    client.request("tools/call", params).await
+}
+
+fn state_of(answer: &Answer) -> Value {
+    answer.assert_at("/result/resultType", "input_required");
+    answer.json()["result"]["requestState"].clone()
+}
+
+fn asking(app: &App, principal: &str) -> Client {
+    Client::builder(app).modern().principal(principal).can(Ability::ElicitationForm).connect()
+}
+
+#[test]
+fn b3_an_approval_is_of_one_principal_one_tool_one_path_and_one_use() {
+    let (runs, run) = counter();
+    let app = Server::new("x", "1")
+        .focus(Focus::new(["erase"]))
+        .authorize(|_: Ctx| Authorization::ask("Sure?"))
+        .tool(eraser("erase", run.clone()).sensitive(true))
+        .tool(eraser("wipe", run.clone()).sensitive(true))
+        .build()
+        .unwrap();
+    let ran = || runs.load(Ordering::SeqCst);
+    block_on(async {
+        let (mut ann, mut bob) = (asking(&app, "ann"), asking(&app, "bob"));
+        let state = state_of(&raw(&mut ann, "erase", json!({"id": 1}), None, None).await);
+        raw(&mut bob, "erase", json!({"id": 1}), Some(&state), Some(yes())).await.assert_fault(-32602);
+        raw(&mut ann, "wipe", json!({"id": 1}), Some(&state), Some(yes())).await.assert_fault(-32602);
+        raw(&mut ann, "erase", json!({"id": 2}), Some(&state), Some(yes())).await.assert_fault(-32602);
+        raw(&mut ann, "erase", json!({}), Some(&state), Some(yes())).await.assert_fault(-32602);
+        raw(&mut ann, "call_tool", json!({"name": "erase", "arguments": {"id": 1}}), Some(&state), Some(yes()))
+            .await
+            .assert_fault(-32602);
+        // Approvals that nobody asked for.
+        state_of(&raw(&mut ann, "erase", json!({"id": 1}), None, Some(yes())).await);
+        assert_eq!(ran(), 0);
+        raw(&mut ann, "erase", json!({"id": 1}), Some(&state), Some(yes())).await.assert_text("gone");
+        assert_eq!(ran(), 1);
+        raw(&mut ann, "erase", json!({"id": 1}), Some(&state), Some(yes())).await.assert_fault(-32602);
+        // Through the other tool.
+        let through = json!({"name": "wipe", "arguments": {"id": 1}});
+        let state = state_of(&raw(&mut ann, "call_tool", through.clone(), None, None).await);
+        raw(&mut bob, "call_tool", through.clone(), Some(&state), Some(yes())).await.assert_fault(-32602);
+        raw(&mut ann, "wipe", json!({"id": 1}), Some(&state), Some(yes())).await.assert_fault(-32602);
+        let other = json!({"name": "erase", "arguments": {"id": 1}});
+        raw(&mut ann, "call_tool", other, Some(&state), Some(yes())).await.assert_fault(-32602);
+        let other = json!({"name": "wipe", "arguments": {"id": 2}});
+        raw(&mut ann, "call_tool", other, Some(&state), Some(yes())).await.assert_fault(-32602);
+        assert_eq!(ran(), 1);
+        raw(&mut ann, "call_tool", through.clone(), Some(&state), Some(yes())).await.assert_text("gone");
+        raw(&mut ann, "call_tool", through.clone(), Some(&state), Some(yes())).await.assert_fault(-32602);
+        assert_eq!(ran(), 2);
+    });
+}
+
+#[test]
+fn b4_two_at_once_with_one_approval_run_once() {
+    let (runs, run) = counter();
+    let slow = Tool::new("erase").description("A tool.").sensitive(true).run(move |ctx: Ctx| {
+        let run = run.clone();
+        async move {
+            run();
+            ctx.cancelled().await;
+            "gone"
+        }
+    });
+    let app = Server::new("x", "1").authorize(ask_first).tool(slow).build().unwrap();
+    block_on(async {
+        let mut ann = asking(&app, "ann");
+        let state = state_of(&raw(&mut ann, "erase", json!({}), None, None).await);
+        let params = json!({"name": "erase", "arguments": {}, "requestState": state, "inputResponses": yes()});
+        let one = ann.request("tools/call", params.clone()).start();
+        let two = ann.request("tools/call", params.clone()).start();
+        assert!(!ann.is_answered(&one));
+        assert!(ann.is_answered(&two));
+        ann.cancel(one);
+        // The approval is gone with the call that was cancelled.
+        ann.request("tools/call", params).await.assert_fault(-32602);
+    });
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn b5_an_authorizer_whose_question_differs_each_run_lets_nothing_through() {
+    for which in 0..4 {
+        for revision in [Revision::V2025_11_25, Revision::MODERN] {
+            let (runs, run) = counter();
+            let n = Arc::new(AtomicU32::new(0));
+            let authorizer = move |_: Ctx| match (which, n.fetch_add(1, Ordering::SeqCst)) {
+                (0, n) => Authorization::ask(format!("Run {n}?")),
+                (1, 0) => Authorization::ask("Harmless?"),
+                (1, _) => Authorization::ask("Everything?"),
+                (2, 0) => Authorization::ask("Sure?"),
+                (2, _) => Authorization::deny("not any more"),
+                (_, n) if n % 2 == 0 => Authorization::ask("Sure?"),
+                (_, n) => Authorization::ask(format!("Sure? {n}")),
+            };
+            let app =
+                Server::new("x", "1").authorize(authorizer).tool(eraser("erase", run).sensitive(true)).build().unwrap();
+            block_on(async {
+                let mut client = Client::builder(&app)
+                    .revision(revision)
+                    .can(Ability::ElicitationForm)
+                    .on_request(|_, _| json!({"action": "accept", "content": {"approve": true}}))
+                    .connect();
+                let answer = client.call("erase", ()).await;
+                assert!(!answer.is_ok(), "{answer:?}");
+            });
+            assert_eq!(runs.load(Ordering::SeqCst), 0, "{which}");
+        }
+    }
+}
+
+/// First allowed, so that the tool asks; in the run with its answer, the authorizer asks, and all goes on as it should.
+#[test]
+fn b6_an_authorizer_that_asks_in_a_later_run_only() {
+    let n = Arc::new(AtomicU32::new(0));
+    let reset = Arc::clone(&n);
+    let (runs, run) = counter();
+    let authorizer = move |_: Ctx| if n.fetch_add(1, Ordering::SeqCst) == 0 { Authorization::Allow } else { Authorization::ask("Sure?") };
+    for raw_ask in [false, true] {
+        let run = run.clone();
+        let erase = Tool::new("erase").description("A tool.").sensitive(true).run(move |ctx: Ctx| -> Result<&'static str, CallError> {
+            if raw_ask {
+                match ctx.resume() {
+                    None => {
+                        let question = mcp_server::question::Question::Form {
+                            message: "Own?".into(),
+                            schema: r#"{"type":"object","properties":{}}"#.into(),
+                        };
+                        return Err(CallError::ask([("own", question)], vec![1]));
+                    }
+                    Some(resume) => assert!(&resume.state[..] == [1] && resume.reply("own").is_some(), "{resume:?}"),
+                }
+            } else {
+                ctx.ask("own", elicit("Own?"))?.required()?;
+            }
+            run();
+            Ok("gone")
+        });
+        let app = Server::new("x", "1").authorize(authorizer.clone()).tool(erase).build().unwrap();
+        block_on(async {
+            for revision in [Revision::V2025_11_25, Revision::MODERN] {
+                reset.store(0, Ordering::SeqCst);
+                let shown = Arc::new(Mutex::new(Vec::new()));
+                let kept = Arc::clone(&shown);
+                let mut client = Client::builder(&app)
+                    .revision(revision)
+                    .can(Ability::ElicitationForm)
+                    .on_request(move |_, params| {
+                        let message = params["message"].as_str().unwrap().to_owned();
+                        let content = if message == "Own?" { json!({}) } else { json!({"approve": true}) };
+                        kept.lock().unwrap().push(message);
+                        json!({"action": "accept", "content": content})
+                    })
+                    .connect();
+                let answer = client.call("erase", ()).await;
+                println!("{raw_ask} {revision} {:?} {answer:?}", shown.lock().unwrap());
+                answer.assert_text("gone");
+            }
+        });
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 4);
+}
+
+/// Middleware, authorizer and tool all ask, with states of two kinds.
+#[test]
+fn b7_middleware_authorizer_and_tool_all_ask() {
+    for raw_ask in [false, true] {
+        let (runs, run) = counter();
+        let erase = Tool::new("erase").description("A tool.").sensitive(true).run(move |ctx: Ctx| -> Result<&'static str, CallError> {
+            if raw_ask {
+                let question = |step: &str| mcp_server::question::Question::Form {
+                    message: format!("Own {step}?").into(),
+                    schema: r#"{"type":"object","properties":{}}"#.into(),
+                };
+                match ctx.resume().map(|resume| resume.state.to_vec()) {
+                    None => return Err(CallError::ask([("own", question("1"))], vec![1])),
+                    Some(state) if state == [1] && ctx.resume().unwrap().reply("own").is_some() => {
+                        return Err(CallError::ask([("own2", question("2"))], vec![2]));
+                    }
+                    Some(state) if state == [2] && ctx.resume().unwrap().reply("own2").is_some() => {}
+                    other => panic!("{other:?}"),
+                }
+            } else {
+                ctx.ask("own", elicit("Own 1?"))?.required()?;
+                ctx.ask("own2", elicit("Own 2?"))?.required()?;
+            }
+            run();
+            Ok("gone")
+        });
+        let around = |ctx: Ctx, next: Next| async move {
+            ctx.ask("around", elicit("Around?"))?.required()?;
+            let result: CallResult = next.run().await;
+            result
+        };
+        let app = Server::new("x", "1").wrap(around).authorize(ask_first).tool(erase).build().unwrap();
+        block_on(async {
+            for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::MODERN] {
+                let shown = Arc::new(Mutex::new(Vec::new()));
+                let kept = Arc::clone(&shown);
+                let mut client = Client::builder(&app)
+                    .revision(revision)
+                    .can(Ability::ElicitationForm)
+                    .on_request(move |_, params| {
+                        let message = params["message"].as_str().unwrap().to_owned();
+                        let content = if message.starts_with("Run") { json!({"approve": true}) } else { json!({}) };
+                        kept.lock().unwrap().push(message);
+                        json!({"action": "accept", "content": content})
+                    })
+                    .connect();
+                let answer = client.call("erase", ()).await;
+                assert_eq!(*shown.lock().unwrap(), ["Around?", "Run `erase`?", "Own 1?", "Own 2?"], "{raw_ask} {revision} {answer:?}");
+                answer.assert_text("gone");
+            }
+        });
+        assert_eq!(runs.load(Ordering::SeqCst), 3);
+    }
+}
+
+/// Scope and visibility are looked at again when the approval comes.
+#[tokio::test]
+async fn b8_an_approval_does_not_outlive_scope_or_sight() {
+    let (runs, run) = counter();
+    let shows = Arc::new(AtomicBool::new(true));
+    let seen = Arc::clone(&shows);
+    let app = Server::new("x", "1")
+        .authorize(ask_first)
+        .tool(eraser("erase", run.clone()).sensitive(true).scope("erase"))
+        .tool(eraser("wipe", run.clone()).sensitive(true).visible(move |_, _| seen.load(Ordering::SeqCst)))
+        .authenticate(by_token)
+        .build()
+        .unwrap();
+    let service = service(&app);
+    let ask = |name: &'static str, token: &'static str, more: Value| {
+        let mut params = json!({"name": name, "arguments": {"id": 1}});
+        for (key, value) in more.as_object().unwrap() {
+            params[key] = value.clone();
+        }
+        ask_modern(&service, Some(token), "tools/call", params)
+    };
+    let state = |body: &str| messages(body)[0]["result"]["requestState"].clone();
+    let (_, _, body) = ask("erase", "ann/erase", json!({})).await;
+    let more = json!({"requestState": state(&body), "inputResponses": yes()});
+    assert_eq!(ask("erase", "ann/low", more.clone()).await.0, 403);
+    let (_, _, body) = ask("erase", "ann/erase", more).await;
+    assert!(body.contains("gone"), "{body}");
+    let (_, _, body) = ask("wipe", "ann/erase", json!({})).await;
+    let more = json!({"requestState": state(&body), "inputResponses": yes()});
+    shows.store(false, Ordering::SeqCst);
+    let (_, _, body) = ask("wipe", "ann/erase", more).await;
+    assert!(body.contains("Unknown tool"), "{body}");
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+}
+
+// ---- (2) middleware ----
+
+/// Waits that often, once each time it is polled.
+struct Yields(u32);
+
+impl std::future::Future for Yields {
+    type Output = ();
+
+    fn poll(mut self: std::pin::Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<()> {
+        if self.0 == 0 {
+            return std::task::Poll::Ready(());
+        }
+        self.0 -= 1;
+        cx.waker().wake_by_ref();
+        std::task::Poll::Pending
+    }
+}
+
+#[tokio::test]
+async fn c1_a_call_that_is_dropped_at_each_of_its_waits_leaves_every_limit_free() {
+    use std::future::{Future, poll_fn};
+    use std::task::Poll;
+    let limit = ConcurrencyLimit::new(1);
+    let alive = Arc::new(AtomicUsize::new(0));
+    struct Alive(Arc<AtomicUsize>);
+    impl Drop for Alive {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    let counted = Arc::clone(&alive);
+    let around = move |next: Next| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let alive = Alive(Arc::clone(&counted));
+        async move {
+            Yields(2).await;
+            let result: CallResult = next.run().await;
+            Yields(2).await;
+            drop(alive);
+            result
+        }
+    };
+    let slow = Tool::new("slow")
+        .description("A tool.")
+        .wrap(around.clone())
+        .wrap(limit.clone())
+        .wrap(around.clone())
+        .wrap(CircuitBreaker::new().threshold(1))
+        .wrap(TimeLimit::new(Duration::from_secs(5)))
+        .wrap(around)
+        .run(|| async {
+            Yields(3).await;
+            "done"
+        });
+    let app = Server::new("x", "1").tool(slow).build().unwrap();
+    let service = service(&app);
+    for steps in 0..40 {
+        let mut call = Box::pin(ask_modern(&service, None, "tools/call", json!({"name": "slow"})));
+        let mut left = steps;
+        let ended = poll_fn(|cx| match call.as_mut().poll(cx) {
+            Poll::Ready(_) => Poll::Ready(true),
+            Poll::Pending if left == 0 => Poll::Ready(false),
+            Poll::Pending => {
+                left -= 1;
+                Poll::Pending
+            }
+        })
+        .await;
+        drop(call);
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        if !ended {
+            assert_eq!(alive.load(Ordering::SeqCst), 0, "{steps}");
+        }
+    }
+    let (status, _, body) = ask_modern(&service, None, "tools/call", json!({"name": "slow"})).await;
+    assert!(status == 200 && body.contains("done"), "{body}");
+}
+
+#[test]
+fn c2_a_panic_anywhere_around_is_one_callers_error_and_frees_everything() {
+    let which = Arc::new(AtomicU32::new(0));
+    let reads = Arc::clone(&which);
+    let stage = move |at: u32| {
+        let which = Arc::clone(&reads);
+        move |next: Next| {
+            let which = Arc::clone(&which);
+            if which.load(Ordering::SeqCst) == at {
+                panic!("before its future");
+            }
+            async move {
+                if which.load(Ordering::SeqCst) == at + 1 {
+                    panic!("before next");
+                }
+                let result: CallResult = next.run().await;
+                if which.load(Ordering::SeqCst) == at + 2 {
+                    panic!("after next");
+                }
+                Yields(1).await;
+                if which.load(Ordering::SeqCst) == at + 3 {
+                    panic!("after a wait");
+                }
+                result
+            }
+        }
+    };
+    let limit = ConcurrencyLimit::new(1).refuse();
+    let tool = Tool::new("t").description("A tool.").wrap(stage(10)).wrap(limit).wrap(stage(20)).run(|| async {
+        Yields(1).await;
+        "done"
+    });
+    let app = Server::new("x", "1").wrap(stage(0)).tool(tool).build().unwrap();
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+        for revision in Revision::ALL {
+            let mut client = Client::builder(&app).revision(revision).connect();
+            for at in [0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23] {
+                which.store(at, Ordering::SeqCst);
+                let answer = client.call("t", ()).await;
+                assert!(!answer.is_ok() && !format!("{answer:?}").contains("before"), "{answer:?}");
+                which.store(99, Ordering::SeqCst);
+                client.call("t", ()).await.assert_text("done");
+            }
+        }
+    });
+}
+
+/// A breaker's probe that is refused by its schema never reached what had failed.
+#[test]
+fn c3_a_probe_whose_arguments_are_wrong_proves_nothing() {
+    let seconds = Arc::new(AtomicU64::new(0));
+    let clock = Arc::clone(&seconds);
+    let breaker = CircuitBreaker::new()
+        .threshold(2)
+        .recovery(Duration::from_secs(10))
+        .clock(move || Duration::from_secs(clock.load(Ordering::SeqCst)));
+    let (runs, run) = counter();
+    let tool = Tool::new("t").description("A tool.").wrap(breaker).param(Param::integer("n").required()).run(move |_: Value| {
+        run();
+        Err::<(), CallError>(std::io::Error::other("down").into())
+    });
+    let app = Server::new("x", "1").tool(tool).build().unwrap();
+    block_on(async {
+        let mut client = Client::new(&app);
+        // Four failures with a mistake of the model's between any two: it never opens.
+        for _ in 0..2 {
+            client.call("t", json!({"n": 1})).await.assert_error();
+        }
+        client.call("t", json!({"n": 1})).await.assert_error_contains("circuit open");
+        seconds.store(10, Ordering::SeqCst);
+        client.call("t", json!({"n": "wrong"})).await.assert_error_contains("`n`");
+        // It is not known to work: one call alone may find out.
+        client.call("t", json!({"n": 1})).await.assert_error();
+        client.call("t", json!({"n": 1})).await.assert_error_contains("circuit open");
+    });
+    assert_eq!(runs.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn c4_a_half_open_probe_that_is_cancelled_leaves_the_next_to_find_out() {
+    let seconds = Arc::new(AtomicU64::new(0));
+    let clock = Arc::clone(&seconds);
+    let breaker = CircuitBreaker::new()
+        .threshold(1)
+        .recovery(Duration::from_secs(10))
+        .clock(move || Duration::from_secs(clock.load(Ordering::SeqCst)));
+    let mode = Arc::new(AtomicU32::new(0));
+    let modes = Arc::clone(&mode);
+    let tool = Tool::new("t").description("A tool.").wrap(breaker).run(move |ctx: Ctx| {
+        let mode = modes.load(Ordering::SeqCst);
+        async move {
+            match mode {
+                0 => Err(CallError::from(std::io::Error::other("down"))),
+                1 => {
+                    ctx.cancelled().await;
+                    Ok("never")
+                }
+                _ => Ok("up"),
+            }
+        }
+    });
+    let app = Server::new("x", "1").tool(tool).build().unwrap();
+    block_on(async {
+        let mut client = Client::new(&app);
+        client.call("t", ()).await.assert_error();
+        seconds.store(10, Ordering::SeqCst);
+        mode.store(1, Ordering::SeqCst);
+        for _ in 0..3 {
+            let probe = client.start("t", ());
+            assert!(!client.is_answered(&probe));
+            client.call("t", ()).await.assert_error_contains("circuit open");
+            client.cancel(probe);
+        }
+        mode.store(2, Ordering::SeqCst);
+        client.call("t", ()).await.assert_text("up");
+        client.call("t", ()).await.assert_text("up");
+    });
+}
+
+/// What hangs until the server's own time limit, or until its caller gives up, is as bad as what fails.
+#[test]
+fn c5_calls_that_time_out_for_the_server_open_a_circuit() {
+    let (runs, run) = counter();
+    let tool = Tool::new("t").description("A tool.").wrap(CircuitBreaker::new().threshold(2)).run(move |ctx: Ctx| {
+        run();
+        async move {
+            ctx.cancelled().await;
+            "never"
+        }
+    });
+    let app = Server::new("x", "1").tool(tool).build().unwrap();
+    block_on(async {
+        let mut client = Client::new(&app);
+        for _ in 0..4 {
+            let call = client.start("t", ());
+            if client.is_answered(&call) {
+                client.finish(call).await.assert_error_contains("circuit open");
+                continue;
+            }
+            client.advance(Duration::from_secs(3600)).await;
+            assert!(client.is_answered(&call));
+            println!("{:?}", client.finish(call).await);
+        }
+    });
+    println!("c5: {} of 4 ran", runs.load(Ordering::SeqCst));
+}
+
+#[test]
+fn c6_rate_limit_of_200_000_keys_is_quick_and_forgets_no_offender() {
+    let limit = RateLimit::new(2, Duration::from_secs(60)).by(|who| who.principal().map(Into::into));
+    let tool = tool("t").wrap(limit);
+    let app = Server::new("x", "1").tool(tool).authenticate(by_token).build().unwrap();
+    let service = service(&app);
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+        for _ in 0..2 {
+            assert_eq!(ask_modern(&service, Some("bad"), "tools/call", json!({"name": "t"})).await.0, 200);
+        }
+        assert_eq!(ask_modern(&service, Some("bad"), "tools/call", json!({"name": "t"})).await.0, 429);
+        let (begin, mut worst) = (Instant::now(), Duration::ZERO);
+        for n in 0..200_000 {
+            let one = Instant::now();
+            let token = format!("p{n}");
+            let (status, ..) = ask_modern(&service, Some(&token), "tools/call", json!({"name": "t"})).await;
+            assert_eq!(status, 200);
+            worst = worst.max(one.elapsed());
+        }
+        println!("c6: {:?}, the worst {worst:?}", begin.elapsed());
+        assert!(worst < Duration::from_millis(250));
+        assert_eq!(ask_modern(&service, Some("bad"), "tools/call", json!({"name": "t"})).await.0, 429, "who asked too often is remembered");
+    });
+}
+
+#[tokio::test]
+async fn c7_what_panics_before_a_call_is_contained() {
+    let app = Server::new("x", "1")
+        .tool(tool("t"))
+        .rate_limit(RateLimit::new(2, Duration::from_secs(60)).by(|_| panic!("by")))
+        .build()
+        .unwrap();
+    let service1 = service(&app);
+    let (status, _, body) = ask_modern(&service1, None, "tools/call", json!({"name": "t"})).await;
+    println!("{status} {body}");
+    assert!(status >= 500, "{status} {body}");
+    let app = Server::new("x", "1").tool(tool("t").wrap(RateLimit::new(2, Duration::from_secs(60)).by(|_| panic!("by")))).build().unwrap();
+    let (status, _, body) = ask_modern(&service(&app), None, "tools/call", json!({"name": "t"})).await;
+    println!("{status} {body}");
+    assert!(body.contains("error"), "{status} {body}");
+    let app = Server::new("x", "1").tool(tool("t")).authenticate(|_: &Parts| -> Result<Caller, Rejection> { panic!("who") }).build().unwrap();
+    let (status, _, body) = ask_modern(&service(&app), None, "tools/call", json!({"name": "t"})).await;
+    println!("{status} {body}");
+    assert!(status >= 500, "{status} {body}");
+    let app = Server::new("x", "1").tool(tool("t").wrap(CircuitBreaker::new().clock(|| panic!("clock")))).build().unwrap();
+    let (_, _, body) = ask_modern(&service(&app), None, "tools/call", json!({"name": "t"})).await;
+    println!("{body}");
+    let app = Server::new("x", "1").tool(Tool::new("t").description("A tool.").wrap(CircuitBreaker::new().threshold(1).counts(|_| panic!("counts"))).run(|| Err::<(), _>("no"))).build().unwrap();
+    let s = service(&app);
+    for _ in 0..3 {
+        let (_, _, body) = ask_modern(&s, None, "tools/call", json!({"name": "t"})).await;
+        println!("{body}");
+    }
+}
+
+/// `ctx.ask` of the middleware itself, behind limits, in both eras, and one whose answer is `Next` twice removed.
+#[tokio::test]
+async fn c8_questions_through_limits() {
+    let limit = ConcurrencyLimit::new(1).refuse();
+    let around = |ctx: Ctx, next: Next| async move {
+        let result: CallResult = next.run().await;
+        // Asked after the code has run.
+        if result.is_ok() {
+            ctx.ask("after", elicit("After?"))?.required()?;
+        }
+        result
+    };
+    let t = Tool::new("t")
+        .description("A tool.")
+        .wrap(around)
+        .wrap(limit.clone())
+        .wrap(CircuitBreaker::new().threshold(1))
+        .wrap(TimeLimit::new(Duration::from_secs(1)))
+        .wrap(RateLimit::new(100, Duration::from_secs(1)))
+        .run(|ctx: Ctx| {
+            ctx.ask("own", elicit("Own?"))?.required()?;
+            Ok::<_, CallError>("done")
+        });
+    let app = Server::new("x", "1").tool(t).build().unwrap();
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::MODERN] {
+        let mut client = Client::builder(&app)
+            .revision(revision)
+            .can(Ability::ElicitationForm)
+            .on_request(|_, _| json!({"action": "accept", "content": {}}))
+            .connect();
+        client.call("t", ()).await.assert_text("done");
+    }
+}
