@@ -1044,7 +1044,7 @@ fn c4_a_half_open_probe_that_is_cancelled_leaves_the_next_to_find_out() {
     });
 }
 
-/// What hangs until the server's own time limit, or until its caller gives up, is as bad as what fails.
+/// What hangs until the server's own time limit is as bad as what fails.
 #[test]
 fn c5_calls_that_time_out_for_the_server_open_a_circuit() {
     let (runs, run) = counter();
@@ -1055,21 +1055,20 @@ fn c5_calls_that_time_out_for_the_server_open_a_circuit() {
             "never"
         }
     });
-    let app = Server::new("x", "1").tool(tool).build().unwrap();
+    let mut policy = mcp_server::Policy::default();
+    policy.timing.call = Some(mcp_server::Span::secs(60));
+    let app = Server::new("x", "1").policy(policy).tool(tool).build().unwrap();
     block_on(async {
         let mut client = Client::new(&app);
         for _ in 0..4 {
             let call = client.start("t", ());
-            if client.is_answered(&call) {
-                client.finish(call).await.assert_error_contains("circuit open");
-                continue;
+            if !client.is_answered(&call) {
+                client.advance(Duration::from_secs(61)).await;
             }
-            client.advance(Duration::from_secs(3600)).await;
-            assert!(client.is_answered(&call));
             println!("{:?}", client.finish(call).await);
         }
     });
-    println!("c5: {} of 4 ran", runs.load(Ordering::SeqCst));
+    assert_eq!(runs.load(Ordering::SeqCst), 2);
 }
 
 #[test]
@@ -1084,7 +1083,7 @@ fn c6_rate_limit_of_200_000_keys_is_quick_and_forgets_no_offender() {
         }
         assert_eq!(ask_modern(&service, Some("bad"), "tools/call", json!({"name": "t"})).await.0, 429);
         let (begin, mut worst) = (Instant::now(), Duration::ZERO);
-        for n in 0..200_000 {
+        for n in 0..if cfg!(debug_assertions) { 200_000 } else { 200_000 } {
             let one = Instant::now();
             let token = format!("p{n}");
             let (status, ..) = ask_modern(&service, Some(&token), "tools/call", json!({"name": "t"})).await;
@@ -1159,4 +1158,247 @@ async fn c8_questions_through_limits() {
             .connect();
         client.call("t", ()).await.assert_text("done");
     }
+}
+
+/// What is around hears of a panic further in as an error, wherever that is.
+#[tokio::test]
+async fn c9_a_panic_of_middleware_further_in_is_an_error_to_what_is_around_it() {
+    let heard = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&heard);
+    let around = move |next: Next| {
+        let heard = Arc::clone(&counted);
+        async move {
+            let result: CallResult = next.run().await;
+            heard.fetch_add(u32::from(result.is_err()), Ordering::SeqCst);
+            result
+        }
+    };
+    let breaker = CircuitBreaker::new().threshold(2);
+    let panics = |_: Ctx, _: Next| async move { panic!("inner middleware") };
+    let t = Tool::new("t").description("A tool.").wrap(around).wrap(breaker).wrap(panics).run(|| "done");
+    let app = Server::new("x", "1").tool(t).build().unwrap();
+    let mut client = Client::new(&app);
+    for _ in 0..2 {
+        client.call("t", ()).await.assert_fault(-32603);
+    }
+    assert_eq!(heard.load(Ordering::SeqCst), 2, "`Next::run`: a panic further in is an error here");
+    client.call("t", ()).await.assert_error_contains("circuit open");
+}
+
+// ---- (3) long work ----
+
+const MANY: usize = 3000;
+
+fn flooding(name: &str, hangs_up: bool) -> (Tool, Arc<AtomicUsize>) {
+    let said = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&said);
+    let tool = Tool::new(name).description("A tool.").run(move |ctx: Ctx, log: Log| {
+        let said = Arc::clone(&count);
+        async move {
+            if hangs_up {
+                ctx.hang_up();
+            }
+            for n in 0..MANY {
+                log.warning(json!({"n": n, "pad": "x".repeat(1000)})).await;
+                ctx.progress().send(n, MANY).await;
+                said.fetch_add(1, Ordering::SeqCst);
+            }
+            "flooded"
+        }
+    });
+    (tool, said)
+}
+
+fn get(session: &str) -> Request<Body> {
+    Request::get("/mcp")
+        .header("host", "localhost")
+        .header("accept", "text/event-stream")
+        .header("mcp-session-id", session)
+        .body(Body::empty())
+        .unwrap()
+}
+
+fn post(session: &str, body: &Value) -> Request<Body> {
+    Request::post("/mcp")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-session-id", session)
+        .body(Body::from(body.to_string()))
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn d1_after_hanging_up_nobody_is_waited_for() {
+    let (flood, said) = flooding("flood", true);
+    let app = Server::new("x", "1").tool(flood).resumable(true).build().unwrap();
+    let service = service(&app);
+    let session = open(&service, None, "2025-11-25").await;
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "flood", "_meta": {"progressToken": 1}}});
+    let response = service.handle(post(&session, &call)).await;
+    // Read to its end, as a client does that is told to come back; and it does not.
+    let body = to_bytes(Body::new(response.into_body()), 64 << 20).await.unwrap();
+    println!("{}", body.len());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(said.load(Ordering::SeqCst), MANY);
+}
+
+#[tokio::test(start_paused = true)]
+async fn d2_two_floods_in_one_batch_end_when_it_is_read_and_when_it_is_dropped() {
+    let ((one, a), (two, b)) = (flooding("one", false), flooding("two", false));
+    let app = Server::new("x", "1").tool(one).tool(two).build().unwrap();
+    let service = service(&app);
+    let session = open(&service, None, "2025-03-26").await;
+    let call = |id: u32, name: &str| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "_meta": {"progressToken": id}}});
+    let batch = json!([call(1, "one"), call(2, "two")]);
+    let response = service.handle(post(&session, &batch)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    println!("{} {}", a.load(Ordering::SeqCst), b.load(Ordering::SeqCst));
+    let body = to_bytes(Body::new(response.into_body()), 64 << 20).await.unwrap();
+    let got = messages(std::str::from_utf8(&body).unwrap());
+    let logs = got.iter().filter(|one| one["method"] == "notifications/message").count();
+    assert_eq!((a.load(Ordering::SeqCst), b.load(Ordering::SeqCst)), (MANY, MANY));
+    println!("{logs} logs of {} messages", got.len());
+    let batch = json!([call(3, "one"), call(4, "two")]);
+    drop(service.handle(post(&session, &batch)).await);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!((a.load(Ordering::SeqCst), b.load(Ordering::SeqCst)), (2 * MANY, 2 * MANY));
+}
+
+#[tokio::test(start_paused = true)]
+async fn d3_init_prompts_resources_and_completions_that_wait_hang_nobody() {
+    async fn flood(log: Log) {
+        for n in 0..MANY {
+            log.error(json!({"n": n, "pad": "x".repeat(1000)})).await;
+        }
+    }
+    let app = Server::new("x", "1")
+        .init(|log: Log, ctx: Ctx| async move {
+            flood(log).await;
+            for n in 0..MANY {
+                ctx.progress().send(n, MANY).await;
+            }
+            Ok::<_, CallError>(User { admin: true })
+        })
+        .tool(tool("t").logs())
+        .resource(Resource::new("a://b").run(|log: Log| async move {
+            flood(log).await;
+            "read"
+        }))
+        .prompt(Prompt::new("p").description("A prompt.").arg(PromptArg::new("who")).complete("who", |log: Log, _: String| async move {
+            flood(log).await;
+            ["ann"]
+        }).run(|log: Log| async move {
+            flood(log).await;
+            "prompted"
+        }))
+        .build()
+        .unwrap();
+    let service = service(&app);
+    let within = Duration::from_secs(30);
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let session = tokio::time::timeout(within, open(&service, None, revision)).await.expect(revision);
+        for (method, params) in [
+            ("tools/call", json!({"name": "t"})),
+            ("resources/read", json!({"uri": "a://b"})),
+            ("prompts/get", json!({"name": "p"})),
+            ("completion/complete", json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "who", "value": ""}})),
+        ] {
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+            let headers = [("mcp-session-id", &*session)];
+            let sent = body.to_string();
+            let (status, _, body) =
+                tokio::time::timeout(within, send(&service, "POST", None, &headers, &sent)).await.expect(method);
+            assert!(status == 200 && body.contains("result"), "{revision} {method}");
+        }
+    }
+    for accept in ["application/json", "application/json, text/event-stream"] {
+        for (method, mut params) in [
+            ("tools/call", json!({"name": "t"})),
+            ("resources/read", json!({"uri": "a://b"})),
+            ("prompts/get", json!({"name": "p"})),
+            ("completion/complete", json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "who", "value": ""}})),
+        ] {
+            let name = params["name"].as_str().or(params["uri"].as_str()).unwrap_or_default().to_owned();
+            params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "progressToken": "x",
+                "io.modelcontextprotocol/clientCapabilities": {}, "io.modelcontextprotocol/logLevel": "debug"});
+            let headers = [("accept", accept), ("mcp-protocol-version", "2026-07-28"), ("mcp-method", method), ("mcp-name", &*name)];
+            let headers = if name.is_empty() { &headers[..3] } else { &headers[..] };
+            let sent = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+            let (status, _, body) = tokio::time::timeout(within, send(&service, "POST", None, headers, &sent)).await.expect(method);
+            assert!(status == 200 && body.contains("result"), "{status} {method} {}", &body[..body.len().min(300)]);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn d4_what_outlives_its_call_waits_for_nothing_and_blocking_code_may_wait() {
+    let done = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&done);
+    let spawns = Tool::new("spawns").description("A tool.").run(move |log: Log, progress: Progress| {
+        let done = Arc::clone(&counted);
+        async move {
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                for n in 0..MANY {
+                    log.warning("x".repeat(1000)).await;
+                    progress.send(n, MANY).await;
+                }
+                done.fetch_add(1, Ordering::SeqCst);
+            });
+            "spawned"
+        }
+    });
+    let blocks = Tool::new("blocks").description("A tool.").run_blocking(move |log: Log| {
+        for _ in 0..MANY {
+            block_on(async { log.warning("x".repeat(1000)).await });
+        }
+        "blocked"
+    });
+    let app = Server::new("x", "1").tool(spawns).tool(blocks).build().unwrap();
+    let service = service(&app);
+    let session = open(&service, None, "2025-11-25").await;
+    for name in ["spawns", "blocks"] {
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "_meta": {"progressToken": 1}}});
+        let response = service.handle(post(&session, &call)).await;
+        to_bytes(Body::new(response.into_body()), 64 << 20).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(done.load(Ordering::SeqCst), 1);
+}
+
+/// One task of a call waits, another joins; `select` drops a wait and begins another; a wait is polled by two tasks in turn.
+#[tokio::test]
+async fn d5_waits_that_are_dropped_and_begun_again_lose_no_wake_up() {
+    let t = Tool::new("t").description("A tool.").run(|log: Log| async move {
+        let log = Arc::new(log);
+        let tasks: Vec<_> = (0..8)
+            .map(|_| {
+                let log = Arc::clone(&log);
+                tokio::spawn(async move {
+                    for n in 0..400 {
+                        let wait = log.warning("x".repeat(1000));
+                        tokio::select! {
+                            biased;
+                            () = wait => {}
+                            () = tokio::time::sleep(Duration::from_millis(1)), if n % 3 == 0 => {}
+                        }
+                        log.warning("y".repeat(1000)).await;
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        "done"
+    });
+    let app = Server::new("x", "1").tool(t).build().unwrap();
+    let service = service(&app);
+    let session = open(&service, None, "2025-11-25").await;
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "t"}});
+    let response = service.handle(post(&session, &call)).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let body = tokio::time::timeout(Duration::from_secs(20), to_bytes(Body::new(response.into_body()), 64 << 20)).await.expect("it ends").unwrap();
+    assert!(String::from_utf8_lossy(&body).contains("done"));
 }
