@@ -1402,3 +1402,345 @@ async fn d5_waits_that_are_dropped_and_begun_again_lose_no_wake_up() {
     let body = tokio::time::timeout(Duration::from_secs(20), to_bytes(Body::new(response.into_body()), 64 << 20)).await.expect("it ends").unwrap();
     assert!(String::from_utf8_lossy(&body).contains("done"));
 }
+
+// ---- (4) modules, manifests, validators ----
+
+#[derive(Arguments, Debug)]
+struct Account {
+    /// The account.
+    account_id: String,
+    /// How many.
+    limit: Option<u32>,
+}
+
+#[derive(Deserialize, mcp_server::schemars::JsonSchema, Debug)]
+#[serde(deny_unknown_fields)]
+#[schemars(crate = "mcp_server::schemars")]
+struct Strict {
+    /// The page.
+    id: u32,
+}
+
+#[derive(Deserialize, mcp_server::schemars::JsonSchema, Debug)]
+#[schemars(crate = "mcp_server::schemars")]
+struct OwnLimit {
+    /// Its own.
+    limit: Option<String>,
+}
+
+#[derive(Deserialize, mcp_server::schemars::JsonSchema, Debug)]
+#[schemars(crate = "mcp_server::schemars")]
+struct Flat {
+    id: u32,
+    #[serde(flatten)]
+    rest: std::collections::BTreeMap<String, Value>,
+}
+
+#[test]
+fn e1_typed_handlers_with_skipped_and_replaced_params() {
+    let t = |name: &str| Tool::new(name).description("A tool.");
+    let module = Module::new("m")
+        .arguments::<Account>()
+        .tool(t("strict").run(|args: Strict| format!("{args:?}")))
+        .tool(t("strict_common").run(|common: Common<Account>, args: Strict| format!("{common:?} {args:?}")))
+        .tool(t("own").run(|common: Common<Account>, args: OwnLimit| format!("{common:?} {args:?}")))
+        .tool(t("skips").skip_default_params(["limit"]).run(|common: Common<Account>, args: Strict| format!("{common:?} {args:?}")))
+        .tool(t("flat").run(|common: Common<Account>, args: Flat| format!("{common:?} {args:?}")))
+        .tool(t("none").skip_default_params(["limit", "account_id"]).run(|args: Strict| format!("{args:?}")));
+    let app = Server::new("x", "1").module(module).build().unwrap();
+    block_on(async {
+        let mut client = Client::new(&app);
+        client.call("strict", json!({"account_id": "a", "id": 1})).await.assert_text("Strict { id: 1 }");
+        client.call("strict", json!({"id": 1})).await.assert_error_contains("account_id");
+        client
+            .call("strict_common", json!({"account_id": "a", "limit": 3, "id": 1}))
+            .await
+            .assert_text("Common(Account { account_id: \"a\", limit: Some(3) }) Strict { id: 1 }");
+        client
+            .call("own", json!({"account_id": "a", "limit": "three"}))
+            .await
+            .assert_text("Common(Account { account_id: \"a\", limit: None }) OwnLimit { limit: Some(\"three\") }");
+        client.call("skips", json!({"account_id": "a", "id": 1, "limit": 3})).await.assert_error_contains("limit");
+        client.call("skips", json!({"account_id": "a", "id": 1})).await.assert_ok();
+        let flat = client.call("flat", json!({"account_id": "a", "id": 1, "more": 2})).await;
+        flat.assert_text("Common(Account { account_id: \"a\", limit: None }) Flat { id: 1, rest: {\"more\": Number(2)} }");
+        client.call("none", json!({"id": 1})).await.assert_text("Strict { id: 1 }");
+        client.call("none", json!({"id": 1, "account_id": "a"})).await.assert_error_contains("account_id");
+    });
+}
+
+#[derive(Arguments, Debug)]
+struct Other {
+    /// Another account.
+    account_id: Option<u32>,
+    /// More.
+    more: Option<u32>,
+}
+
+#[test]
+fn e2_nested_modules_with_clashing_types() {
+    let t = |name: &str| Tool::new(name).description("A tool.");
+    let build = |inner: Module| Server::new("x", "1").module(Module::new("outer").arguments::<Account>().module(inner)).build();
+    // The outer type lost its required field to the inner one's.
+    let error = build(Module::new("inner").arguments::<Other>().tool(t("t").run(|_: Common<Account>| "x"))).expect_err("it cannot");
+    println!("{error}");
+    let app = build(Module::new("inner").arguments::<Other>().tool(t("t").run(|one: Common<Other>| format!("{one:?}")))).unwrap();
+    block_on(async {
+        let mut client = Client::new(&app);
+        client.call("t", json!({"account_id": 3, "more": 1, "limit": 1})).await.assert_text("Common(Other { account_id: Some(3), more: Some(1) })");
+    });
+    // The same type twice, in both.
+    let app = build(Module::new("inner").arguments::<Account>().tool(t("t").run(|one: Common<Account>| format!("{one:?}"))));
+    match app {
+        Ok(app) => block_on(async {
+            Client::new(&app).call("t", json!({"account_id": "a"})).await.assert_ok();
+        }),
+        Err(error) => panic!("{error}"),
+    }
+    let error = Server::new("x", "1").module(Module::new("m").arguments::<Account>().arguments::<Account>().tool(t("t").run(|_: Common<Account>| "x"))).build().expect_err("twice");
+    println!("{error}");
+    // Deeper than anybody would.
+    let mut module = Module::new("m0").tag("depth", 0).tool(t("deep").run(|ctx: Ctx| ctx.tags()["depth"].to_string()));
+    for n in 1..64 {
+        module = Module::new(format!("m{n}")).tag("depth", n).scope(format!("s{n}")).module(module);
+    }
+    let scopes: Vec<String> = (1..64).map(|n| format!("s{n}")).collect();
+    let app = Server::new("x", "1").module(module).build().unwrap();
+    block_on(async {
+        Client::builder(&app).principal("a").scopes(scopes.join(" ")).connect().call("deep", ()).await.assert_text("0");
+        Client::builder(&app).principal("a").scopes(scopes[1..].join(" ")).connect().call("deep", ()).await.assert_fault(403);
+    });
+}
+
+#[test]
+fn e3_duplicates_and_skips_of_all_sorts_are_errors_and_never_silent() {
+    let t = |name: &str| Tool::new(name).description("A tool.").run(|_: Value| "x");
+    let wrong = |server: Server| println!("{}", server.build().expect_err("it is wrong"));
+    wrong(Server::new("x", "1").module(Module::new("a").tool(t("t"))).module(Module::new("a").tool(t("t"))));
+    wrong(Server::new("x", "1").tool(t("t")).module(Module::new("a").module(Module::new("b").tool(t("t")))));
+    wrong(Server::new("x", "1").module(Module::new("a").param(Param::string("p")).tool(t("t").skip_default_params(["q"]))));
+    wrong(Server::new("x", "1").tool(t("t").skip_default_params(["q"])));
+    wrong(Server::new("x", "1").module(Module::new("a").param(Param::string("p")).param(Param::string("p")).tool(t("t"))));
+    wrong(Server::new("x", "1").module(Module::new("a").prompt(Prompt::new("p").description("x").run(|| "x"))).prompt(Prompt::new("p").description("x").run(|| "x")));
+    wrong(Server::new("x", "1").module(Module::new("a").resource(Resource::new("a://b").text("x"))).resource(Resource::new("a://b").text("x")));
+    // Skipped twice, and replaced as well as skipped: harmless, or told; never a panic.
+    let _ = Server::new("x", "1")
+        .module(Module::new("a").param(Param::string("p").required()).tool(t("t").skip_default_params(["p", "p"])))
+        .build()
+        .map_err(|error| println!("{error}"));
+    let app = Server::new("x", "1")
+        .module(Module::new("a").param(Param::string("p").required()).tool(t("t").skip_default_params(["p"]).param(Param::integer("p"))))
+        .build()
+        .map_err(|error| println!("{error}"));
+    if let Ok(app) = app {
+        block_on(async { Client::new(&app).call("t", json!({"p": 3})).await.assert_text("x").is_ok() });
+    }
+    // By data: closed, by reference, with conditions.
+    for schema in [
+        json!({"type": "object", "properties": {"p": {"type": "integer"}}, "required": ["p"], "additionalProperties": false}),
+        json!({"type": "object", "additionalProperties": false}),
+        json!({"type": "object", "maxProperties": 1, "properties": {"q": {"type": "string"}}}),
+        json!({"type": "object", "propertyNames": {"pattern": "^q"}}),
+        json!({"type": "object", "allOf": [{"properties": {"q": {}}, "additionalProperties": false}]}),
+        json!({"type": "object", "unevaluatedProperties": false, "properties": {"q": {"type": "string"}}}),
+    ] {
+        let t = Tool::new("t").description("A tool.").input_schema(schema.clone()).run(|args: Value| args.to_string());
+        let app = Server::new("x", "1").module(Module::new("a").param(Param::string("acc").required()).tool(t)).build();
+        match app {
+            Err(error) => println!("{schema}: {error}"),
+            Ok(app) => block_on(async {
+                let mut client = Client::new(&app);
+                println!("{schema}: {} / {:?}", client.tool("t").await.input_schema, client.call("t", json!({"acc": "a"})).await.text());
+                println!("   {:?}", client.call("t", json!({"acc": "a", "q": "q", "p": 1})).await.text());
+            }),
+        }
+    }
+}
+
+#[test]
+fn e4_manifests_of_every_bad_kind_are_told_and_quickly() {
+    let wrong = |what: &str, manifest: Manifest| {
+        let begin = Instant::now();
+        let error = Server::new("x", "1").tools(manifest).build().expect_err(what).to_string();
+        println!("{what}: {} bytes in {:?}: {}", error.len(), begin.elapsed(), error.chars().take(300).collect::<String>());
+        assert!(error.len() < 1 << 20, "{what}: an error of {} bytes", error.len());
+        assert!(begin.elapsed() < Duration::from_secs(5), "{what}");
+    };
+    let deep = |open: &str, close: &str, n: usize| format!("{}{}", open.repeat(n), close.repeat(n));
+    wrong("deep lists", Manifest::json(deep("[", "]", 1_000_000)));
+    wrong("deep objects", Manifest::json(format!("{{\"tools\": {}1{}}}", "{\"a\":".repeat(100_000), "}".repeat(100_000))));
+    wrong("huge number", Manifest::json(r#"{"tools": [{"name": "t", "description": "x", "inputSchema": {"type": "object", "properties": {"n": {"type": "number", "maximum": 1e999}}}}]}"#));
+    wrong("twice", Manifest::json(r#"{"tools": [], "tools": [{"name": "t", "name": "u"}]}"#).run("t", || "x"));
+    wrong("twice sensitive", Manifest::json(r#"[{"name": "t", "description": "x", "inputSchema": {"type": "object"}, "sensitive": true, "sensitive": false}]"#).run("t", || "x"));
+    wrong("bom", Manifest::json("\u{feff}[]").run("t", || "x"));
+    wrong("10 MB string", Manifest::json(format!("[\"{}\"]", "x".repeat(10 << 20))));
+    wrong("10 MB name", Manifest::json(format!(r#"[{{"name": "{}", "description": "x", "inputSchema": {{"type": "object"}}}}]"#, "x".repeat(10 << 20))));
+    wrong("10 MB member", Manifest::json(format!(r#"[{{"name": "t", "{}": 1, "description": "x", "inputSchema": {{"type": "object"}}}}]"#, "x".repeat(10 << 20))).run("t", || "x"));
+    wrong("unbound name", Manifest::json("[]").run("x".repeat(1 << 20), || "x"));
+    wrong("NaN", Manifest::toml("[[tools]]\nname = \"t\"\ndescription = \"x\"\n[tools.inputSchema]\ntype = \"object\"\nmaximum = nan\n").run("t", || "x"));
+    wrong("-inf", Manifest::toml("[[tools]]\nname = \"t\"\ndescription = \"x\"\ninputSchema = {type = \"object\", properties = {n = {type = \"number\", minimum = -inf}}}\n").run("t", || "x"));
+    wrong("too large", Manifest::toml("[[tools]]\nname = 99999999999999999999999\n"));
+    wrong("date as name", Manifest::toml("[[tools]]\nname = 1979-05-27T07:32:00Z\ndescription = \"x\"\ninputSchema = {type = \"object\"}\n"));
+    wrong("toml twice", Manifest::toml("[[tools]]\nname = \"t\"\nname = \"u\"\n"));
+    wrong("toml deep lists", Manifest::toml(format!("a = {}", deep("[", "]", 100_000))));
+    wrong("toml deep inline", Manifest::toml(format!("a = {}1{}", "{a = ".repeat(100_000), "}".repeat(100_000))));
+    wrong("toml dotted", Manifest::toml(format!("{}a = 1", "a.".repeat(100_000))));
+    wrong("toml header", Manifest::toml(format!("[{}a]\nx = 1", "a.".repeat(100_000))));
+    wrong("toml dotted within inline", Manifest::toml(format!("{}1{}", format!("{}a = {{", "a.".repeat(70)).repeat(70).trim_end_matches('{').to_owned() + "{a = ", "}".repeat(70))));
+    wrong("toml many keys", Manifest::toml((0..200_000).map(|n| format!("k{n} = {n}\n")).collect::<String>()));
+}
+
+#[test]
+fn e5_manifests_of_10_mb_that_are_right_are_read_in_time() {
+    let one = |n: usize| format!(r#"{{"name": "t{n}", "description": "{}", "inputSchema": {{"type": "object", "properties": {{"p": {{"type": "string"}}}}}}, "tags": {{"n": {n}}}}}"#, "x".repeat(300));
+    let mut times = Vec::new();
+    for count in [5_000, 10_000] {
+        let text = format!("[{}]", (0..count).map(one).collect::<Vec<_>>().join(","));
+        let begin = Instant::now();
+        let mut manifest = Manifest::json(&text);
+        let read = begin.elapsed();
+        for n in 0..count {
+            manifest = manifest.run(format!("t{n}"), || "x");
+        }
+        let bound = begin.elapsed();
+        let app = Server::new("x", "1").tools(manifest).build().unwrap();
+        println!("{count}: {} bytes, read {read:?}, bound {bound:?}, built {:?}", text.len(), begin.elapsed());
+        times.push([read, bound - read, begin.elapsed() - bound]);
+        assert_eq!(app.tool_names().len(), count);
+    }
+    for (one, two) in times[0].iter().zip(times[1]) {
+        println!("twice as many: {:.1} times as long", two.as_secs_f64() / one.as_secs_f64());
+    }
+}
+
+#[test]
+fn e6_validators_are_linear_on_hostile_megabytes() {
+    use mcp_server::validators as v;
+    let text = |s: String| Value::from(s);
+    let hostile: Vec<(&str, Box<dyn Fn(usize) -> String>)> = vec![
+        ("a", Box::new(|n| "a".repeat(n))),
+        ("a@", Box::new(|n| format!("a@{}", "a".repeat(n)))),
+        ("a@a.a.", Box::new(|n| format!("a@{}", "a.".repeat(n / 2)))),
+        ("@", Box::new(|n| "@".repeat(n))),
+        ("a@-", Box::new(|n| format!("a@{}", "a-".repeat(n / 2)))),
+        ("http://a", Box::new(|n| format!("http://{}", "a".repeat(n)))),
+        ("http://@", Box::new(|n| format!("http://{}", "@".repeat(n)))),
+        ("http://[", Box::new(|n| format!("http://[{}]", ":".repeat(n)))),
+        ("http://[1:", Box::new(|n| format!("http://[{}]", "1:".repeat(n / 2)))),
+        ("http://[v1.", Box::new(|n| format!("http://[v1.{}]", "a".repeat(n)))),
+        ("http://1.", Box::new(|n| format!("http://{}", "1.".repeat(n / 2)))),
+        ("http://a:1", Box::new(|n| format!("http://a:{}", "1".repeat(n)))),
+        ("%", Box::new(|n| format!("http://a/{}", "%41".repeat(n / 3)))),
+        ("scheme", Box::new(|n| format!("{}://a", "a+".repeat(n / 2)))),
+        ("-", Box::new(|n| "-".repeat(n))),
+        ("digits", Box::new(|n| "1".repeat(n))),
+        ("date", Box::new(|n| format!("2024-02-29{}", " ".repeat(n)))),
+        ("blank", Box::new(|n| "\u{2003}".repeat(n / 3))),
+        ("nul", Box::new(|n| "\0".repeat(n))),
+        ("wide", Box::new(|n| "\u{1F600}".repeat(n / 4))),
+        ("combining", Box::new(|n| format!("e{}", "\u{301}".repeat(n / 2)))),
+    ];
+    let re = v::regex::<Value>("^(a+)+$");
+    let re2 = v::regex::<Value>("(.*a){3}b$");
+    let of = v::one_of::<Value, _>(["a", "b"]);
+    let some = v::any::<Value, _>((v::email::<Value>, v::url::<Value>, v::uuid::<Value>, v::iso_date::<Value>));
+    let checks: Vec<(&str, Box<dyn Fn(&Value) -> usize>)> = vec![
+        ("email", Box::new(|s| v::email(s).err().map_or(0, str::len))),
+        ("url", Box::new(|s| v::url(s).err().map_or(0, str::len))),
+        ("uuid", Box::new(|s| v::uuid(s).err().map_or(0, str::len))),
+        ("iso_date", Box::new(|s| v::iso_date(s).err().map_or(0, str::len))),
+        ("alphanumeric", Box::new(|s| v::alphanumeric(s).err().map_or(0, str::len))),
+        ("non_empty", Box::new(|s| v::non_empty(s).err().map_or(0, str::len))),
+        ("positive", Box::new(|s| v::positive(s).err().map_or(0, |e| e.len()))),
+        ("regex", Box::new(move |s| re(s).err().map_or(0, |e| e.len()))),
+        ("regex2", Box::new(move |s| re2(s).err().map_or(0, |e| e.len()))),
+        ("one_of", Box::new(move |s| of(s).err().map_or(0, |e| e.len()))),
+        ("any", Box::new(move |s| some(s).err().map_or(0, |e| e.len()))),
+    ];
+    for (what, make) in &hostile {
+        let (small, large) = (text(make(1 << 17)), text(make(1 << 20)));
+        for (name, check) in &checks {
+            let timed = |value: &Value| {
+                let begin = Instant::now();
+                let length = check(value);
+                assert!(length < 1000, "{name} of {what}: a message of {length} bytes");
+                begin.elapsed()
+            };
+            let (small, large) = (timed(&small), timed(&large));
+            if large > Duration::from_millis(100) {
+                println!("{name} of {what}: {small:?} of 128 KiB, {large:?} of 1 MiB");
+            }
+            assert!(large < Duration::from_millis(20) || large.as_secs_f64() < 24.0 * small.as_secs_f64().max(0.0005), "{name} of {what}: {small:?} {large:?}");
+        }
+    }
+    // A long list.
+    let list: Value = vec![json!("a@b"); 300_000].into();
+    let begin = Instant::now();
+    assert!(v::list_of(v::email::<Value>)(&list).is_ok());
+    let list: Value = vec![json!("x"); 300_000].into();
+    let told = v::list_of(v::email::<Value>)(&list).unwrap_err();
+    assert!(told.len() < 1000 && begin.elapsed() < Duration::from_secs(2), "{told}");
+}
+
+#[test]
+fn e7_numbers_beyond_all_bounds_and_members_twice_reach_no_code() {
+    let t = Tool::new("t").description("A tool.").param(Param::number("n")).param(Param::string("s").validate(mcp_server::validators::email)).run(|args: Value| args.to_string());
+    let typed = Tool::new("u").description("A tool.").run(|args: OwnLimit| format!("{args:?}"));
+    let any = Tool::new("v").description("A tool.").run(|args: Value| args.to_string());
+    let app = Server::new("x", "1").focus(Focus::new(["t", "u", "v"])).tool(t).tool(typed).tool(any).build().unwrap();
+    let service = service(&app);
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+        for name in ["t", "u", "v", "call_tool"] {
+            for arguments in [
+                r#"{"n": 1e999}"#,
+                r#"{"n": -1e999}"#,
+                r#"{"n": 123456789012345678901234567890123456789012345678901234567890}"#,
+                r#"{"n": 1, "n": "x"}"#,
+                r#"{"n": 1, "\u006e": 2}"#,
+                r#"{"name": "t", "name": "v"}"#,
+                r#"{"name": "t", "\u006eame": "v"}"#,
+                r#"{"name": "t", "arguments": {"n": 1, "n": "x"}}"#,
+                r#"{"name": "t", "arguments": {"n": 1e999}}"#,
+                r#"{"name": "t", "arguments": null}"#,
+                r#"{"name": "t", "arguments": {"s": "x"}}"#,
+                r#"{"name": "\ud800"}"#,
+                r#"{"name": ""}"#,
+                r#"{"s": "\ud800"}"#,
+            ] {
+                let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+                let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{arguments},"_meta":{meta}}}}}"#);
+                let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", name)];
+                let (status, _, body) = send(&service, "POST", None, &headers, &body).await;
+                println!("{name} {arguments}: {status} {}", &body[..body.len().min(220)]);
+                assert!(status < 500 && !body.contains("panicked"), "{name} {arguments} {body}");
+            }
+        }
+    });
+}
+
+#[test]
+fn b9_apps_are_guarded_too() {
+    let (runs, run) = counter();
+    let page = |tool: Tool| { let name = format!("page-{}", tool_name(&tool)); UiApp::new(tool).view(name, "<p>hi</p>") };
+    let _ = Server::new("x", "1").app(page(eraser("erase", run.clone()).destructive(true))).build().expect_err("it is sensitive");
+    let app = Server::new("x", "1")
+        .authorize(Authorization::deny_all)
+        .module(Module::new("m").sensitive(true).app(page(eraser("erase", run.clone()))))
+        .app(page(eraser("wipe", run.clone()).sensitive(true)))
+        .build()
+        .unwrap();
+    app.add_app(page(eraser("later", run.clone()).destructive(true))).unwrap();
+    block_on(async {
+        for revision in Revision::ALL {
+            let mut client = Client::builder(&app).revision(revision).connect();
+            for name in ["erase", "wipe", "later"] {
+                client.call(name, ()).await.assert_error_contains("Not allowed");
+            }
+        }
+    });
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+}
+
+fn tool_name(tool: &Tool) -> String {
+    format!("{tool:?}").split('"').nth(1).unwrap_or_default().to_owned()
+}
