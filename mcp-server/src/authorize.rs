@@ -15,8 +15,7 @@ use crate::ask::{Asked, Field, elicit};
 use crate::call_error::{CallError, IntoCallError};
 use crate::code::{contain, discard, said};
 use crate::ctx::Ctx;
-use crate::extract::Needs;
-use crate::middleware::{CallResult, Middleware, Next};
+use crate::middleware::CallResult;
 
 /// What an [authorizer](crate::Server::authorize) says of one call.
 ///
@@ -98,7 +97,7 @@ pub(crate) trait Judge: Send + Sync + 'static {
     fn judge(&self, ctx: &Ctx) -> Deciding;
 }
 
-/// Runs around the code of each sensitive tool, within everything else.
+/// Stands between the arguments of each sensitive tool, once they were found right, and its code.
 #[derive(Clone)]
 pub(crate) struct Authorizer(Arc<dyn Judge>);
 
@@ -107,23 +106,18 @@ const KEY: &str = "mcp-server/approval";
 
 const UNKNOWN: &str = "Not allowed: it could not be found out whether it may be called.";
 
-impl Middleware for Authorizer {
-    async fn call(&self, ctx: Ctx, next: Next) -> CallResult {
-        // What the schema refuses is told so, and nobody is asked about it.
-        if ctx.entry().lets_in(&ctx) {
-            self.permit(&ctx).await?;
-        }
-        let result = next.with(|ctx| ctx.behind(KEY)).run().await;
+impl Authorizer {
+    /// Enters the code, if this call of it is allowed.
+    pub(crate) async fn before<F: Future<Output = CallResult>>(
+        &self,
+        ctx: Ctx,
+        enter: impl FnOnce(Ctx) -> F,
+    ) -> CallResult {
+        self.permit(&ctx).await?;
+        let result = enter(ctx.clone().behind(KEY)).await;
         result.map_err(|error| ctx.ended_behind(KEY, error))
     }
 
-    fn needs(&self, needs: &mut Needs) {
-        // An approval is known to all that runs of the call.
-        needs.cancellation();
-    }
-}
-
-impl Authorizer {
     async fn permit(&self, ctx: &Ctx) -> Result<(), CallError> {
         match self.decide(ctx).await? {
             Authorization::Allow => Ok(()),

@@ -23,6 +23,7 @@ pub use self::forms::{CompleteFn, ExtensionFn, InitFn, PromptFn, ResourceFn, Tem
 pub(crate) use self::subject::{JSON, not_let_in};
 use self::subject::{OfAny, Subject};
 use crate::arguments::{self, Arguments, Given};
+use crate::authorize::Authorizer;
 use crate::call_error::CallError;
 use crate::cancel::AtEnd;
 use crate::check::{self, Judged, Rules};
@@ -156,6 +157,8 @@ pub(crate) enum Work {
         promise: Option<Promise>,
         /// What its module takes of the arguments.
         taken: Option<Box<Taken>>,
+        /// What says who may call it, if it is sensitive.
+        authorizer: Option<Authorizer>,
     },
     Resource {
         /// Of contents that name none.
@@ -182,7 +185,7 @@ pub(crate) enum Work {
 impl Entry {
     /// Runs the code once, as far as it goes without waiting.
     pub(crate) fn call(self: &Arc<Self>, call: Call, link: Link) -> Running {
-        let wrapped = !self.wraps.is_empty();
+        let wrapped = !self.wraps.is_empty() || self.authorizer().is_some();
         contain(|| {
             let ctx = Ctx::new(call, link, self, wrapped);
             if wrapped { self.wrapped(ctx) } else { self.run(ctx) }
@@ -190,13 +193,22 @@ impl Entry {
         .unwrap_or_else(|panic| Running::Done(self.panicked(panic)))
     }
 
-    fn run(self: &Arc<Self>, mut ctx: Ctx) -> Running {
+    fn run(self: &Arc<Self>, ctx: Ctx) -> Running {
         match self.judge(&ctx) {
-            Ok(given) => {
-                let given = self.part(&mut ctx, given);
-                self.code.run(ctx, given, self)
-            }
+            Ok(given) => self.enter(ctx, given),
             Err(ended) => ended,
+        }
+    }
+
+    fn enter(self: &Arc<Self>, mut ctx: Ctx, given: Given) -> Running {
+        let given = self.part(&mut ctx, given);
+        self.code.run(ctx, given, self)
+    }
+
+    fn authorizer(&self) -> Option<&Authorizer> {
+        match &self.work {
+            Work::Tool { authorizer, .. } => authorizer.as_ref(),
+            _ => None,
         }
     }
 
@@ -210,8 +222,23 @@ impl Entry {
 
     /// What comes of the code, for those around it: not put into words yet.
     pub(crate) async fn raw(self: Arc<Self>, ctx: Ctx) -> CallResult {
-        let left = ctx.left();
-        let outcome = match contain(|| self.run(ctx)) {
+        let Some(authorizer) = self.authorizer() else {
+            return self.left_by(ctx.left(), contain(|| self.run(ctx))).await;
+        };
+        match contain(|| self.judge(&ctx)) {
+            // Judged once: what is asked about is what the code gets.
+            Ok(Ok(given)) => {
+                let enter = |ctx: Ctx| self.left_by(ctx.left(), contain(|| self.enter(ctx, given)));
+                authorizer.before(ctx, enter).await
+            }
+            // What the schema refuses is told so, and nobody is asked about it.
+            Ok(Err(refused)) => self.left_by(ctx.left(), Ok(refused)).await,
+            Err(panic) => self.left_by(None, Err(panic)).await,
+        }
+    }
+
+    async fn left_by(&self, left: Option<Arc<Left>>, begun: Result<Running, Box<dyn Any + Send>>) -> CallResult {
+        let outcome = match begun {
             Ok(Running::Done(outcome)) => outcome,
             Ok(Running::Later(future)) => future.await,
             Err(panic) => self.panicked(panic),
@@ -282,11 +309,6 @@ impl Entry {
         }
     }
 
-    /// Whether the arguments are such that the code is entered.
-    pub(crate) fn lets_in(&self, ctx: &Ctx) -> bool {
-        self.judge(ctx).is_ok()
-    }
-
     /// What a tool's code takes, or why it is not entered.
     fn read<A: Arguments>(&self, given: &Given) -> Result<A, Running> {
         A::read(given).map_err(|_| complete(arguments::refused::<A>(&self.name, given)))
@@ -347,7 +369,10 @@ impl Entry {
             return Running::Done(Outcome::Fail(Fault::internal(message)));
         };
         let entry = Arc::clone(self);
+        // It cannot be dropped once it runs, so what is held for it stays so until it has ended.
+        let held = ending.left.as_ref().map(|left| left.take_held());
         let task = runtime.spawn_blocking(move || {
+            let _held = held;
             contain(|| ending.settle(&entry, run())).unwrap_or_else(|panic| entry.panicked(panic))
         });
         Running::Later(Box::pin(OnPool { task, end }))

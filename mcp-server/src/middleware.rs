@@ -79,12 +79,6 @@ impl Next {
     pub async fn run(self) -> CallResult {
         self.0.run().await
     }
-
-    /// The same with the call as it is further in.
-    pub(crate) fn with(mut self, change: impl FnOnce(Ctx) -> Ctx) -> Self {
-        self.0.ctx = change(self.0.ctx);
-        self
-    }
 }
 
 impl fmt::Debug for Next {

@@ -535,16 +535,16 @@ impl Tool {
         let shown = self.shown(handle, &input.text, output.as_ref().map(|output| &*output.text));
         let promise = output.and_then(|output| output.promise);
         let promise = promise.map(|promise| if unchecked { Promise::Structured } else { promise });
-        let mut wraps = states.wraps.around(&own_wraps);
-        authorizer.into_iter().for_each(|authorizer| wraps.push(Arc::new(authorizer)));
+        let wraps = states.wraps.around(&own_wraps);
         let entry = Entry {
             name,
             tags,
             states: Arc::clone(states),
-            cancelling: run.needs.cancelling || wraps.needs().cancelling,
+            // An approval is known to all that runs of the call.
+            cancelling: run.needs.cancelling || wraps.needs().cancelling || authorizer.is_some(),
             wraps,
             code: run.code,
-            work: Work::Tool { rules: input.rules, promise, taken },
+            work: Work::Tool { rules: input.rules, promise, taken, authorizer },
         };
         let (entry, completions) = (Arc::new(entry), Arc::default());
         Some((shown, Parts { entry, completions, facing, place, home: module, findable }))

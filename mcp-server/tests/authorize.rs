@@ -450,3 +450,18 @@ fn a_definition_that_is_only_looked_at_needs_no_authorizer() {
     #[cfg(not(feature = "validate"))]
     drop(definition);
 }
+
+#[tokio::test]
+async fn arguments_are_judged_once_so_that_a_check_that_changes_its_mind_lets_nobody_in() {
+    let (judged, ran) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let (count, counted) = (Arc::clone(&judged), Arc::clone(&ran));
+    let fickle = Param::string("note").required().validate(move |_: &Value| count.fetch_add(1, Ordering::SeqCst) > 0);
+    let tool = Tool::new("purge").description("Purges.").sensitive(true).param(fickle).run(move |_: Value| {
+        counted.fetch_add(1, Ordering::SeqCst);
+    });
+    let app = Server::new("x", "1").authorize(Authorization::deny_all).tool(tool).build().expect("it builds");
+    let mut client = Client::new(&app);
+    client.call("purge", json!({"note": "a"})).await.assert_error_contains("`note`");
+    client.call("purge", json!({"note": "a"})).await.assert_error_contains("Not allowed");
+    assert_eq!((judged.load(Ordering::SeqCst), ran.load(Ordering::SeqCst)), (2, 0));
+}

@@ -329,3 +329,42 @@ fn limits_that_let_nothing_run_are_told_when_the_server_is_built() {
         assert!(error.contains(remedy), "{error}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn blocking_code_has_its_place_until_it_has_ended_also_past_its_time_limit() {
+    let (began, mut begun) = tokio::sync::mpsc::unbounded_channel();
+    let (end, ending) = std::sync::mpsc::channel::<()>();
+    let ending = Mutex::new(ending);
+    let ended = began.clone();
+    let limit = ConcurrencyLimit::new(1).refuse();
+    let print =
+        tool("print").wrap(limit.clone()).wrap(TimeLimit::new(Duration::from_secs(5))).run_blocking(move || {
+            let _ = began.send("it began");
+            let _ = ending.lock().expect("nobody panics").recv();
+            let _ = ended.send("it ended");
+            "printed"
+        });
+    let scan = tool("scan").wrap(limit).run(|| "scanned");
+    let app = app(Server::new("x", "1").tool(print).tool(scan));
+    let mut first = Client::new(&app);
+    let call = tokio::spawn(async move {
+        first.call("print", json!({})).await.assert_fault(-32603);
+    });
+    assert_eq!(begun.recv().await, Some("it began"));
+    tokio::time::advance(Duration::from_secs(5)).await;
+    call.await.expect("it was answered");
+    // Nobody waits for it any more, and it prints on.
+    let mut client = Client::new(&app);
+    client.call("scan", json!({})).await.assert_error_contains("Too many calls");
+    end.send(()).expect("it waits");
+    assert_eq!(begun.recv().await, Some("it ended"));
+    loop {
+        // The thread gives its place back after its last word.
+        let answer = client.call("scan", json!({})).await;
+        if !answer.is_error() {
+            answer.assert_text("scanned");
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+}

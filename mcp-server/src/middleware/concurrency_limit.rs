@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::erased::{Held, Left};
 use super::{CallResult, Middleware, Next};
 use crate::call_error::CallError;
 use crate::ctx::Ctx;
@@ -25,7 +26,8 @@ use crate::extract::{Needs, Wanted};
 /// ```
 ///
 /// Those that wait are calls that run, of which each client may have as many as [`Limits`](crate::Limits) allow; one that is
-/// cancelled leaves the line. While a client is [asked](crate::ask), its call holds no place. A call must not wait for another of the
+/// cancelled leaves the line. [Blocking](crate::Tool::run_blocking) code that is cancelled, or runs past a
+/// [`TimeLimit`](super::TimeLimit), has its place until it has ended. While a client is [asked](crate::ask), its call holds no place. A call must not wait for another of the
 /// same limit.
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimit {
@@ -50,15 +52,37 @@ impl ConcurrencyLimit {
     }
 }
 
+/// The place of one call, which is free when the call has ended; and where its code blocks, when that has ended.
+struct Place {
+    held: Held,
+    left: Option<Arc<Left>>,
+}
+
+impl Place {
+    fn new(permit: OwnedSemaphorePermit, left: Option<Arc<Left>>) -> Self {
+        let held: Held = Arc::new(permit);
+        left.iter().for_each(|left| left.hold(&held));
+        Self { held, left }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.left.iter().for_each(|left| left.let_go(&self.held));
+    }
+}
+
 impl Middleware for ConcurrencyLimit {
-    async fn call(&self, _: Ctx, next: Next) -> CallResult {
+    async fn call(&self, ctx: Ctx, next: Next) -> CallResult {
+        let places = Arc::clone(&self.places);
         let place = match self.refuses {
-            true => self.places.try_acquire().ok(),
-            false => self.places.acquire().await.ok(),
+            true => places.try_acquire_owned().ok(),
+            false => places.acquire_owned().await.ok(),
         };
-        let Some(_place) = place else {
+        let Some(place) = place else {
             return Err(CallError::new("Too many calls of this run at once: wait for one to end, and call again."));
         };
+        let _place = Place::new(place, ctx.left());
         next.run().await
     }
 

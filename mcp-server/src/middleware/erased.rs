@@ -1,19 +1,21 @@
 //! Middleware whose types are erased, and the chain of it around one call.
 
+#[cfg(feature = "tokio")]
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{CallResult, Middleware, Next};
 use crate::code::Entry;
 use crate::ctx::Ctx;
 use crate::extract::Needs;
 
-pub(crate) type Running = Pin<Box<dyn Future<Output = CallResult> + Send>>;
+pub(super) type Running = Pin<Box<dyn Future<Output = CallResult> + Send>>;
 
 /// A middleware of whatever type.
-pub(crate) trait Erased: Send + Sync {
+pub(super) trait Erased: Send + Sync {
     fn call(self: Arc<Self>, ctx: Ctx, next: Next) -> Running;
 
     fn needs(&self, needs: &mut Needs);
@@ -39,7 +41,7 @@ impl Wraps {
     }
 
     /// One more, within the others.
-    pub(crate) fn push(&mut self, middleware: Arc<dyn Erased>) {
+    pub(super) fn push(&mut self, middleware: Arc<dyn Erased>) {
         self.0.push(middleware);
     }
 
@@ -66,20 +68,52 @@ impl fmt::Debug for Wraps {
     }
 }
 
-/// Where the code of a call that is wrapped leaves what came of it, for those around it.
+/// What the code of a call that is wrapped and those around it leave for one another. Nothing is dropped under a lock.
 #[derive(Default)]
-pub(crate) struct Left(Mutex<Option<CallResult>>);
+pub(crate) struct Left {
+    /// What came of the code.
+    result: Mutex<Option<CallResult>>,
+    /// What those around it hold for as long as it runs.
+    #[cfg(feature = "tokio")]
+    held: Mutex<Vec<Held>>,
+}
+
+/// What goes free once nobody holds it any more.
+#[cfg(feature = "tokio")]
+pub(crate) type Held = Arc<dyn Any + Send + Sync>;
 
 impl Left {
     pub(crate) fn put(&self, result: CallResult) {
-        // One that is there already would be dropped without the lock.
-        let before = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(result);
+        let before = lock(&self.result).replace(result);
         drop(before);
     }
 
     pub(crate) fn take(&self) -> Option<CallResult> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.result).take()
     }
+
+    /// For code that goes on when those around it have gone, as what blocks does: it [takes](Left::take_held) that along.
+    #[cfg(feature = "tokio")]
+    pub(super) fn hold(&self, held: &Held) {
+        lock(&self.held).push(Arc::clone(held));
+    }
+
+    /// Holds it no longer, if it still does.
+    #[cfg(feature = "tokio")]
+    pub(super) fn let_go(&self, held: &Held) {
+        let gone = lock(&self.held).extract_if(.., |one| Arc::ptr_eq(one, held)).collect::<Vec<Held>>();
+        drop(gone);
+    }
+
+    #[cfg(feature = "tokio")]
+    pub(crate) fn take_held(&self) -> Vec<Held> {
+        std::mem::take(&mut *lock(&self.held))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing in here panics between two writes.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Left {
