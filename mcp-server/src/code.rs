@@ -337,6 +337,14 @@ impl Entry {
         Outcome::Fail(Fault::internal(format!("Internal error: the {noun} panicked")))
     }
 
+    /// The same for what runs around it.
+    pub(crate) fn broken(&self, panic: Box<dyn Any + Send>) -> CallError {
+        match self.panicked(panic) {
+            Outcome::Fail(fault) => CallError::fault(fault),
+            _ => CallError::hidden("what runs around the code panicked"),
+        }
+    }
+
     fn now<S: Subject>(&self, ending: &Ending<S>, result: Result<S::Answer, CallError>) -> Running {
         Running::Done(ending.settle(self, result))
     }
