@@ -113,7 +113,10 @@ impl Authorizer {
         ctx: Ctx,
         enter: impl FnOnce(Ctx) -> F,
     ) -> CallResult {
-        self.permit(&ctx).await?;
+        if let Err(error) = self.permit(&ctx).await {
+            ctx.left().iter().for_each(|left| left.not_entered());
+            return Err(error);
+        }
         let result = enter(ctx.clone().behind(KEY)).await;
         result.map_err(|error| ctx.ended_behind(KEY, error))
     }

@@ -222,17 +222,21 @@ impl Entry {
 
     /// What comes of the code, for those around it: not put into words yet.
     pub(crate) async fn raw(self: Arc<Self>, ctx: Ctx) -> CallResult {
-        let Some(authorizer) = self.authorizer() else {
-            return self.left_by(ctx.left(), contain(|| self.run(ctx))).await;
-        };
         match contain(|| self.judge(&ctx)) {
             // Judged once: what is asked about is what the code gets.
             Ok(Ok(given)) => {
                 let enter = |ctx: Ctx| self.left_by(ctx.left(), contain(|| self.enter(ctx, given)));
-                authorizer.before(ctx, enter).await
+                match self.authorizer() {
+                    Some(authorizer) => authorizer.before(ctx, enter).await,
+                    None => enter(ctx).await,
+                }
             }
             // What the schema refuses is told so, and nobody is asked about it.
-            Ok(Err(refused)) => self.left_by(ctx.left(), Ok(refused)).await,
+            Ok(Err(refused)) => {
+                let left = ctx.left();
+                left.iter().for_each(|left| left.not_entered());
+                self.left_by(left, Ok(refused)).await
+            }
             Err(panic) => self.left_by(None, Err(panic)).await,
         }
     }

@@ -5,6 +5,7 @@ use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{CallResult, Middleware, Next};
@@ -73,6 +74,8 @@ impl fmt::Debug for Wraps {
 pub(crate) struct Left {
     /// What came of the code.
     result: Mutex<Option<CallResult>>,
+    /// Whether the code was not reached, as its arguments were wrong or its caller may not.
+    unentered: AtomicBool,
     /// What those around it hold for as long as it runs.
     #[cfg(feature = "tokio")]
     held: Mutex<Vec<Held>>,
@@ -90,6 +93,15 @@ impl Left {
 
     pub(crate) fn take(&self) -> Option<CallResult> {
         lock(&self.result).take()
+    }
+
+    /// The code is not reached.
+    pub(crate) fn not_entered(&self) {
+        self.unentered.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_unentered(&self) -> bool {
+        self.unentered.load(Ordering::Relaxed)
     }
 
     /// For code that goes on when those around it have gone, as what blocks does: it [takes](Left::take_held) that along.
