@@ -1,7 +1,7 @@
 //! What a hostile reader of this issue's features tries.
 
 #![cfg(all(feature = "http", feature = "validate", feature = "toml"))]
-#![allow(missing_docs, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+#![allow(missing_docs, dead_code, unused_imports, unused_variables, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -1743,4 +1743,268 @@ fn b9_apps_are_guarded_too() {
 
 fn tool_name(tool: &Tool) -> String {
     format!("{tool:?}").split('"').nth(1).unwrap_or_default().to_owned()
+}
+
+// ---- more of (1) and (2) ----
+
+/// One request is one request, also where its sender is let in first.
+#[test]
+fn f1_a_limit_of_the_whole_server_counts_a_modern_request_once_though_there_is_an_init() {
+    let app = Server::new("x", "1")
+        .init(|| Assigns(User { admin: true }))
+        .wrap(RateLimit::new(4, Duration::from_secs(60)))
+        .tool(tool("t"))
+        .build()
+        .unwrap();
+    block_on(async {
+        let mut client = Client::builder(&app).modern().connect();
+        let mut served = 0;
+        for _ in 0..4 {
+            served += u32::from(client.call("t", ()).await.is_ok());
+        }
+        assert_eq!(served, 4);
+    });
+}
+
+#[tokio::test]
+async fn f2_nothing_that_anybody_says_gets_into_a_header() {
+    let nasty = ["a\"b", "a\r\nx-evil: 1", "\u{1F600}", "\\", "a\0b", ""];
+    for text in nasty {
+        let text = text.to_owned();
+        let kept = text.clone();
+        let app = Server::new("x", "1")
+            .tool(tool("t"))
+            .authenticate(move |_: &Parts| -> Result<Caller, Rejection> { Err(Rejection::invalid_token(&kept).realm(&kept).scope(&kept)) })
+            .build()
+            .unwrap();
+        let (status, head, body) = ask_modern(&service(&app), None, "tools/call", json!({"name": "t"})).await;
+        assert!(!head.contains_key("x-evil"));
+        println!("{text:?}: {status} {:?} {body}", head.get("www-authenticate"));
+        assert_eq!(status, 401);
+    }
+    // Scopes of entries.
+    for scope in ["a\"b", "a\\b", "\u{e9}", "a\0"] {
+        let built = Server::new("x", "1").tool(tool("t").scope(scope)).build();
+        match built {
+            Err(error) => println!("{scope:?}: {error}"),
+            Ok(app) => {
+                let app2 = Server::new("x", "1").tool(tool("t").scope(scope)).authenticate(by_token).build().unwrap();
+                let (status, head, body) = ask_modern(&service(&app2), Some("a/b"), "tools/call", json!({"name": "t"})).await;
+                panic!("{scope:?}: {:?} {status} {head:?} {body}", app.tool_names());
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn f3_spans_without_end_overflow_nowhere() {
+    for (amount, per) in [(1, Duration::MAX), (u32::MAX, Duration::from_nanos(1)), (u32::MAX, Duration::MAX), (1, Duration::from_nanos(1))] {
+        for burst in [None, Some(1), Some(u32::MAX)] {
+            let limit = RateLimit::new(amount, per);
+            let limit = burst.map_or(limit.clone(), |burst| limit.burst(burst));
+            let app = Server::new("x", "1").tool(tool("t").wrap(limit.clone())).rate_limit(limit).build().unwrap();
+            let service = service(&app);
+            for _ in 0..3 {
+                let (status, head, body) = ask_modern(&service, None, "tools/call", json!({"name": "t"})).await;
+                assert!(status == 200 || status == 429, "{body}");
+                if status == 429 {
+                    let after = head["retry-after"].to_str().unwrap();
+                    assert!(after.parse::<u64>().is_ok_and(|after| after > 0), "{after}");
+                }
+            }
+        }
+    }
+    let fails = |breaker: CircuitBreaker| {
+        Tool::new("t").description("A tool.").wrap(breaker).wrap(TimeLimit::new(Duration::MAX)).run(|| Err::<(), CallError>(std::io::Error::other("x").into()))
+    };
+    for recovery in [Duration::MAX, Duration::ZERO] {
+        let app = Server::new("x", "1").tool(fails(CircuitBreaker::new().threshold(1).recovery(recovery))).build().unwrap();
+        let service = service(&app);
+        for _ in 0..3 {
+            let (status, _, body) = ask_modern(&service, None, "tools/call", json!({"name": "t"})).await;
+            assert!(status == 200 && !body.contains("panicked"), "{body}");
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Broken(u8);
+
+impl mcp_server::ask::UsedStates for Broken {
+    fn claim<'a>(&'a self, _: &'a str, _: Duration) -> mcp_server::ask::Claim<'a> {
+        match self.0 {
+            0 => Box::pin(async { Err("down".into()) }),
+            1 => panic!("at once"),
+            2 => Box::pin(async { panic!("later") }),
+            _ => Box::pin(std::future::pending()),
+        }
+    }
+}
+
+#[test]
+fn f4_where_it_cannot_be_known_whether_an_approval_was_used_nothing_runs() {
+    for how in 0..4 {
+        let (runs, run) = counter();
+        let app = Server::new("x", "1").used_states(Broken(how)).authorize(ask_first).tool(eraser("erase", run).sensitive(true)).build().unwrap();
+        block_on(async {
+            let mut client = asking(&app, "ann");
+            let state = state_of(&raw(&mut client, "erase", json!({}), None, None).await);
+            let params = json!({"name": "erase", "arguments": {}, "requestState": state, "inputResponses": yes()});
+            let call = client.request("tools/call", params).start();
+            if how < 3 {
+                let answer = client.finish(call).await;
+                println!("{how} {answer:?}");
+                assert!(!answer.is_ok());
+            } else {
+                client.cancel(call);
+            }
+        });
+        assert_eq!(runs.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn f5_nothing_but_a_yes_is_a_yes() {
+    let (runs, run) = counter();
+    let app = Server::new("x", "1").authorize(ask_first).tool(eraser("erase", run).sensitive(true)).build().unwrap();
+    let all = [
+        json!({"action": "decline", "content": {"approve": true}}),
+        json!({"action": "cancel", "content": {"approve": true}}),
+        json!({"action": "ACCEPT", "content": {"approve": true}}),
+        json!({"action": "accept", "content": {"approve": 1}}),
+        json!({"action": "accept", "content": {"approve": "true"}}),
+        json!({"action": "accept", "content": {"approve": [true]}}),
+        json!({"action": "accept", "content": {"Approve": true}}),
+        json!({"action": "accept", "content": [{"approve": true}]}),
+        json!({"action": ["accept"], "content": {"approve": true}}),
+        json!({"content": {"approve": true}}),
+        json!({"approve": true}),
+        json!(true),
+        json!(null),
+    ];
+    block_on(async {
+        for says in &all {
+            for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::MODERN] {
+                let says = says.clone();
+                let told = says.clone();
+                let mut client = Client::builder(&app)
+                    .revision(revision)
+                    .can(Ability::ElicitationForm)
+                    .on_request(move |_, _| told.clone())
+                    .connect();
+                let call = client.start("erase", ());
+                client.settle().await;
+                client.advance(Duration::from_secs(3600)).await;
+                if client.is_answered(&call) {
+                    let answer = client.finish(call).await;
+                    assert!(!answer.is_ok(), "{revision} {says} {answer:?}");
+                }
+                assert_eq!(runs.load(Ordering::SeqCst), 0, "{revision} {says}");
+            }
+        }
+    });
+}
+
+#[test]
+fn f6_progress_that_is_no_number_breaks_nothing() {
+    let t = Tool::new("t").description("A tool.").run(|progress: Progress| async move {
+        progress.send(f64::NAN, 1).await;
+        progress.send(1, f64::INFINITY).await;
+        progress.count(f64::NEG_INFINITY).await;
+        progress.send(-1, -2).await;
+        progress.say(u64::MAX, u64::MAX, "\0\u{2028}\r\n\r\ndata: x").await;
+        progress.count(f64::MAX).await;
+        "done"
+    });
+    let app = Server::new("x", "1").tool(t).build().unwrap();
+    block_on(async {
+        for revision in Revision::ALL {
+            let mut client = Client::builder(&app).revision(revision).connect();
+            client.call("t", ()).await.assert_text("done");
+            println!("{:?}", client.take_progress());
+        }
+    });
+}
+
+/// `%65` is `e` (RFC 3986, 6.2.2.2): what is hidden or scoped as a resource is not had from a template in another spelling.
+#[tokio::test]
+async fn f7_another_spelling_of_a_hidden_uri() {
+    let app = Server::new("x", "1")
+        .resource(Resource::new("a://secret").visible(|_, _| false).text("the secret"))
+        .resource(Resource::new("a://scoped").scope("admin").text("the scoped"))
+        .resource_template(ResourceTemplate::new("a://{v}").run(|v: String| format!("contents of {v}")))
+        .authenticate(by_token)
+        .build()
+        .unwrap();
+    let service = service(&app);
+    let mut got = Vec::new();
+    for uri in ["a://secret", "a://s%65cret", "a://scoped", "a://sc%6Fped"] {
+        let (status, _, body) = ask_modern(&service, Some("ann/low"), "resources/read", json!({"uri": uri})).await;
+        println!("{uri} {status} {body}");
+        got.push(body.contains("contents of secret") || body.contains("contents of scoped"));
+    }
+    assert_eq!(got, [false; 4]);
+}
+
+#[test]
+fn f8_discovery_among_thousands_of_tools_is_quick() {
+    let words = |n: usize| (0..200).map(|m| format!("word{}", (n * 31 + m * 7) % 5000)).collect::<Vec<_>>().join(" ");
+    let mut server = Server::new("x", "1").focus(Focus::new([""; 0]));
+    for n in 0..2000 {
+        server = server.tool(Tool::new(format!("tool_{n}")).description(words(n)).param(Param::string("p").description(words(n + 1))).run(|_: Value| "x"));
+    }
+    let app = server.build().unwrap();
+    block_on(async {
+        let mut client = Client::new(&app);
+        let query: String = (0..160).map(|n| format!("zz{n:03} ")).collect();
+        let begin = Instant::now();
+        client.call("discover_tools", json!({"query": query, "limit": 50})).await.assert_ok();
+        println!("f8: {:?}", begin.elapsed());
+        let begin = Instant::now();
+        client.call("discover_tools", json!({"query": "", "limit": 50})).await.assert_ok();
+        println!("f8 nothing: {:?}", begin.elapsed());
+    });
+}
+
+#[test]
+fn f9_an_authorizer_that_takes_default_params_is_told() {
+    let (runs, run) = counter();
+    let module = Module::new("m").arguments::<Account>().tool(eraser("erase", run).sensitive(true));
+    let built = Server::new("x", "1").authorize(|account: Common<Account>| if account.0.account_id == "a" { Authorization::Allow } else { Authorization::deny_all() }).module(module).build();
+    match built {
+        Err(error) => println!("{error}"),
+        Ok(app) => block_on(async {
+            let answer = Client::new(&app).call("erase", json!({"account_id": "a"})).await;
+            panic!("it is built, and then: {answer:?}");
+        }),
+    }
+}
+
+/// What the schema fills in and coerces is what the code gets, and what the authorizer should judge.
+#[test]
+fn f10_what_the_authorizer_sees_is_what_runs() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let ran = Arc::new(Mutex::new(Vec::new()));
+    let (s, r) = (Arc::clone(&seen), Arc::clone(&ran));
+    let t = Tool::new("erase")
+        .description("A tool.")
+        .sensitive(true)
+        .coerce(true)
+        .param(Param::boolean("all").default(true))
+        .param(Param::integer("n").default(100))
+        .run(move |args: Value| r.lock().unwrap().push(args.to_string()));
+    let app = Server::new("x", "1")
+        .authorize(move |ctx: Ctx| {
+            s.lock().unwrap().push(String::from_utf8_lossy(ctx.arguments()).into_owned());
+            Authorization::Allow
+        })
+        .tool(t)
+        .build()
+        .unwrap();
+    block_on(async {
+        let mut client = Client::new(&app);
+        client.call("erase", json!({})).await.assert_ok();
+        client.call("erase", json!({"all": "false", "n": "7"})).await.assert_ok();
+    });
+    assert_eq!(*seen.lock().unwrap(), *ran.lock().unwrap(), "what was judged, and what ran");
 }
