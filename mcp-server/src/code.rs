@@ -224,13 +224,14 @@ impl Entry {
     pub(crate) async fn raw(self: Arc<Self>, ctx: Ctx) -> CallResult {
         match contain(|| self.judge(&ctx)) {
             // Judged once: what is asked about is what the code gets.
-            Ok(Ok(given)) => {
-                let enter = |ctx: Ctx| self.left_by(ctx.left(), contain(|| self.enter(ctx, given)));
-                match self.authorizer() {
-                    Some(authorizer) => authorizer.before(ctx, enter).await,
-                    None => enter(ctx).await,
+            Ok(Ok(given)) => match self.authorizer() {
+                Some(authorizer) => {
+                    let shown = ctx.clone().with_arguments(&given);
+                    let enter = |ctx: Ctx| self.left_by(ctx.left(), contain(|| self.enter(ctx, given)));
+                    authorizer.before(&shown, ctx, enter).await
                 }
-            }
+                None => self.left_by(ctx.left(), contain(|| self.enter(ctx, given))).await,
+            },
             // What the schema refuses is told so, and nobody is asked about it.
             Ok(Err(refused)) => {
                 let left = ctx.left();

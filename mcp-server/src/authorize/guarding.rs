@@ -37,7 +37,8 @@ impl Server {
     /// ```
     ///
     /// It runs within all [middleware](Server::wrap), after the arguments were held against their schema and before anything else of
-    /// the tool, on each run of a call that [asks](crate::ask). Who is denied is told so in words that a model may read. If it fails or panics,
+    /// the tool. [`Ctx::arguments`](crate::Ctx::arguments) has them as the code gets them, with the schema's defaults and what it
+    /// turns into another type. It runs on each run of a call that [asks](crate::ask). Who is denied is told so in words that a model may read. If it fails or panics,
     /// the call is denied.
     ///
     /// With [`Authorization::Ask`](crate::Authorization::Ask) the person is shown a form with one field, `approve`. Whatever they say but yes is a
