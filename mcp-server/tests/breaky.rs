@@ -2008,3 +2008,53 @@ fn f10_what_the_authorizer_sees_is_what_runs() {
     });
     assert_eq!(*seen.lock().unwrap(), *ran.lock().unwrap(), "what was judged, and what ran");
 }
+
+#[derive(Arguments, Debug)]
+struct Typed {
+    /// All of them.
+    #[arg(default = true)]
+    all: bool,
+    /// How many.
+    #[arg(default = 100)]
+    n: u32,
+}
+
+#[derive(Deserialize, mcp_server::schemars::JsonSchema, Debug)]
+#[schemars(crate = "mcp_server::schemars")]
+struct BySerde {
+    #[serde(default = "hundred")]
+    n: u32,
+}
+
+fn hundred() -> u32 {
+    100
+}
+
+/// The same with types that fill in defaults by themselves.
+#[test]
+fn f11_what_the_authorizer_sees_is_what_runs_of_types_too() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let s = Arc::clone(&seen);
+    let app = Server::new("x", "1")
+        .coerce(true)
+        .authorize(move |ctx: Ctx| {
+            s.lock().unwrap().push(serde_json::from_slice::<Value>(ctx.arguments()).unwrap());
+            Authorization::Allow
+        })
+        .tool(Tool::new("typed").description("A tool.").sensitive(true).run(|args: Typed| format!("{} {}", args.all, args.n)))
+        .tool(Tool::new("serde").description("A tool.").sensitive(true).run(|args: BySerde| format!("{}", args.n)))
+        .module(Module::new("m").arguments::<Typed>().sensitive(true).tool(Tool::new("common").description("A tool.").run(|args: Common<Typed>| format!("{} {}", args.0.all, args.0.n))))
+        .build()
+        .unwrap();
+    block_on(async {
+        let mut client = Client::new(&app);
+        client.call("typed", json!({"n": "7"})).await.assert_text("true 7");
+        client.call("typed", json!({})).await.assert_text("true 100");
+        client.call("serde", json!({})).await.assert_text("100");
+        client.call("common", json!({})).await.assert_text("true 100");
+    });
+    let seen = seen.lock().unwrap();
+    println!("{seen:?}");
+    let whole = json!({"all": true, "n": 100});
+    assert_eq!(*seen, [json!({"all": true, "n": 7}), whole.clone(), json!({"n": 100}), whole]);
+}
