@@ -2058,3 +2058,158 @@ fn f11_what_the_authorizer_sees_is_what_runs_of_types_too() {
     let whole = json!({"all": true, "n": 100});
     assert_eq!(*seen, [json!({"all": true, "n": 7}), whole.clone(), json!({"n": 100}), whole]);
 }
+
+/// On a byte stream nobody can be told of scopes: what asks for any is unknown.
+#[test]
+fn a9_on_a_byte_stream_what_is_scoped_is_unknown_to_nobody_in_particular() {
+    let app = everything().build().unwrap();
+    let texts = |answer: &Answer| {
+        let mut json = answer.json().clone();
+        json["id"] = Value::Null;
+        json.to_string()
+    };
+    block_on(async {
+        for revision in Revision::ALL {
+            let mut client = Client::builder(&app).revision(revision).connect();
+            for ((method, scoped), (_, unknown)) in probes("scoped").into_iter().zip(probes("nowher")) {
+                let one = client.request(method, scoped.clone()).await;
+                let other = client.request(method, unknown).await;
+                assert_eq!(texts(&one).replace("scoped", "nowher"), texts(&other), "{revision} {method} {scoped}");
+            }
+            let listening = client.listen(["scoped://1", "nowher://1", "a://opened"]).await;
+            assert_eq!(listening.uris(), ["a://opened"], "{revision}");
+            app.resource_updated("scoped://1");
+            assert_eq!(client.take_updates(), [""; 0]);
+            assert!(client.list_tools().await.iter().all(|tool| tool.name != "scoped"));
+            assert!(client.list_prompts().await.iter().all(|prompt| prompt.name != "scoped"));
+            assert!(client.list_resource_templates().await.iter().all(|one| !one.uri.starts_with("scoped")));
+        }
+    });
+}
+
+/// An authorizer that asks by itself, in its own words, is not heard: it fails, and so denies.
+#[test]
+fn g1_an_authorizer_that_asks_by_itself_lets_nobody_through() {
+    let (runs, run) = counter();
+    let app = Server::new("x", "1")
+        .authorize(|ctx: Ctx| -> Result<Authorization, CallError> {
+            ctx.ask("pin", elicit("Your PIN?").field("pin", mcp_server::ask::Field::text().required()))?.required()?;
+            Ok(Authorization::Allow)
+        })
+        .tool(eraser("erase", run).sensitive(true))
+        .build()
+        .unwrap();
+    block_on(async {
+        let mut client = asking(&app, "ann");
+        raw(&mut client, "erase", json!({}), None, None).await.assert_error_contains("Not allowed");
+    });
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+}
+
+/// Middleware that asks and is answered: the same.
+#[test]
+fn g2_a_state_sealed_before_the_authorizer_was_asked_approves_nothing() {
+    let (runs, run) = counter();
+    let around = |ctx: Ctx, next: Next| async move {
+        ctx.ask("around", elicit("Around?"))?.required()?;
+        let result: CallResult = next.run().await;
+        result
+    };
+    let app = Server::new("x", "1").wrap(around).authorize(ask_first).tool(eraser("erase", run).sensitive(true)).build().unwrap();
+    block_on(async {
+        let mut client = asking(&app, "ann");
+        let first = state_of(&raw(&mut client, "erase", json!({}), None, None).await);
+        let both = json!({"around": {"action": "accept"}, KEY: {"action": "accept", "content": {"approve": true}}});
+        // All answers at once, though one question was asked.
+        let second = state_of(&raw(&mut client, "erase", json!({}), Some(&first), Some(both.clone())).await);
+        assert_eq!(runs.load(Ordering::SeqCst), 0);
+        raw(&mut client, "erase", json!({}), Some(&second), Some(yes())).await.assert_text("gone");
+        // The first state, which no approval has used up, leads to a question and not to a run.
+        let third = raw(&mut client, "erase", json!({}), Some(&first), Some(both)).await;
+        let third = state_of(&third);
+        let last = raw(&mut client, "erase", json!({}), Some(&third), Some(yes())).await;
+        println!("{last:?}");
+    });
+    println!("g2 runs {}", runs.load(Ordering::SeqCst));
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+}
+
+/// "A tool that awaits all that it says loses none of its log messages": also one that says it in many tasks.
+#[tokio::test]
+async fn d6_many_tasks_of_one_call_that_await_what_they_say_lose_nothing() {
+    const TASKS: usize = 50;
+    const EACH: usize = 100;
+    let t = Tool::new("t").description("A tool.").run(|log: Log| async move {
+        let tasks: Vec<_> = (0..TASKS)
+            .map(|task| {
+                let log = log.clone();
+                tokio::spawn(async move {
+                    for n in 0..EACH {
+                        log.warning(json!([task, n])).await;
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        "done"
+    });
+    let app = Server::new("x", "1").tool(t).build().unwrap();
+    let service = service(&app);
+    let session = open(&service, None, "2025-11-25").await;
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "t"}});
+    let response = service.handle(post(&session, &call)).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let body = to_bytes(Body::new(response.into_body()), 64 << 20).await.unwrap();
+    let logs = messages(std::str::from_utf8(&body).unwrap()).iter().filter(|one| one["method"] == "notifications/message").count();
+    assert_eq!(logs, TASKS * EACH);
+}
+
+/// The session has gone to sleep since.
+#[tokio::test(start_paused = true)]
+async fn d7_what_outlives_its_session_waits_for_nothing() {
+    let done = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&done);
+    let t = Tool::new("t").description("A tool.").run(move |log: Log, progress: Progress| {
+        let done = Arc::clone(&counted);
+        async move {
+            tokio::spawn(async move {
+                for seconds in [5, 50, 300, 20_000] {
+                    tokio::time::sleep(Duration::from_secs(seconds)).await;
+                    for n in 0..300 {
+                        log.warning("x".repeat(1000)).await;
+                        progress.send(n, MANY).await;
+                    }
+                    done.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+            "spawned"
+        }
+    });
+    let app = Server::new("x", "1").tool(t).hibernate_after(Duration::from_secs(1)).build().unwrap();
+    let service = service(&app);
+    let session = open(&service, None, "2025-11-25").await;
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "t", "_meta": {"progressToken": 1}}});
+    to_bytes(Body::new(service.handle(post(&session, &call)).await.into_body()), 64 << 20).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    // A stream of the session that nobody reads, and which is no business of that call.
+    let unread = service.handle(get(&session)).await;
+    tokio::time::sleep(Duration::from_secs(40_000)).await;
+    drop(unread);
+    assert_eq!(done.load(Ordering::SeqCst), 4);
+}
+
+/// One limit around a server and one of its tools.
+#[tokio::test(start_paused = true)]
+async fn g3_a_limit_that_is_around_a_call_twice_does_not_wait_for_itself() {
+    let limit = ConcurrencyLimit::new(1);
+    let app = Server::new("x", "1").wrap(limit.clone()).tool(tool("t").wrap(limit)).build();
+    let app = match app {
+        Err(error) => return println!("{error}"),
+        Ok(app) => app,
+    };
+    let service = service(&app);
+    let answer = tokio::time::timeout(Duration::from_secs(60), ask_modern(&service, None, "tools/call", json!({"name": "t"}))).await;
+    assert!(answer.is_ok(), "it waits for itself");
+}
