@@ -110,6 +110,12 @@ impl Left {
         lock(&self.held).push(Arc::clone(held));
     }
 
+    /// Whether something of that kind is held.
+    #[cfg(feature = "tokio")]
+    pub(super) fn holds<T: Any>(&self, is_it: impl Fn(&T) -> bool) -> bool {
+        lock(&self.held).iter().any(|held| held.downcast_ref().is_some_and(&is_it))
+    }
+
     /// Holds it no longer, if it still does.
     #[cfg(feature = "tokio")]
     pub(super) fn let_go(&self, held: &Held) {
