@@ -2213,3 +2213,163 @@ async fn g3_a_limit_that_is_around_a_call_twice_does_not_wait_for_itself() {
     let answer = tokio::time::timeout(Duration::from_secs(60), ask_modern(&service, None, "tools/call", json!({"name": "t"}))).await;
     assert!(answer.is_ok(), "it waits for itself");
 }
+
+struct PanicsAsItGoes;
+
+impl Drop for PanicsAsItGoes {
+    fn drop(&mut self) {
+        panic!("as it goes");
+    }
+}
+
+#[test]
+fn j1_what_middleware_holds_panics_as_it_goes_and_nobody_else_is_hurt() {
+    let app = {
+        let holds = |next: Next| {
+            let held = PanicsAsItGoes;
+            async move {
+                let result: CallResult = next.run().await;
+                drop(held);
+                result
+            }
+        };
+        let t = Tool::new("t").description("A tool.").wrap(ConcurrencyLimit::new(1).refuse()).wrap(holds).run(|| "done");
+        let slow = Tool::new("slow").description("A tool.").wrap(ConcurrencyLimit::new(1).refuse()).wrap(holds).run(|ctx: Ctx| async move {
+            ctx.cancelled().await;
+            "never"
+        });
+        Server::new("x", "1").tool(t).tool(slow).tool(tool("other")).build().unwrap()
+    };
+    block_on(async {
+        for revision in Revision::ALL {
+            let mut client = Client::builder(&app).revision(revision).connect();
+            for _ in 0..3 {
+                client.call("t", ()).await.assert_fault(-32603);
+                let slow = client.start("slow", ());
+                assert!(!client.is_answered(&slow));
+                client.cancel(slow);
+                client.call("other", ()).await.assert_text("ran");
+            }
+        }
+    });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn j2_half_open_lets_one_through_however_many_come_at_once() {
+    let seconds = Arc::new(AtomicU64::new(0));
+    let clock = Arc::clone(&seconds);
+    let breaker = CircuitBreaker::new().threshold(1).recovery(Duration::from_secs(1)).clock(move || Duration::from_secs(clock.load(Ordering::SeqCst)));
+    let (inside, most, fails) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(true)));
+    let (i, m, f) = (Arc::clone(&inside), Arc::clone(&most), Arc::clone(&fails));
+    let t = Tool::new("t").description("A tool.").wrap(breaker).run(move || {
+        let (inside, most, fails) = (Arc::clone(&i), Arc::clone(&m), Arc::clone(&f));
+        async move {
+            most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            Yields(20).await;
+            inside.fetch_sub(1, Ordering::SeqCst);
+            if fails.load(Ordering::SeqCst) { Err(CallError::from(std::io::Error::other("down"))) } else { Ok("up") }
+        }
+    });
+    let app = Server::new("x", "1").tool(t).build().unwrap();
+    let service = service(&app);
+    ask_modern(&service, None, "tools/call", json!({"name": "t"})).await;
+    most.store(0, Ordering::SeqCst);
+    for round in 1..30_u64 {
+        seconds.store(round * 10, Ordering::SeqCst);
+        let tasks: Vec<_> = (0..16)
+            .map(|_| {
+                let service = service.clone();
+                tokio::spawn(async move { ask_modern(&service, None, "tools/call", json!({"name": "t"})).await })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+    }
+    assert_eq!(most.load(Ordering::SeqCst), 1);
+    fails.store(false, Ordering::SeqCst);
+    seconds.store(10_000, Ordering::SeqCst);
+    let (_, _, body) = ask_modern(&service, None, "tools/call", json!({"name": "t"})).await;
+    assert!(body.contains("up"), "{body}");
+}
+
+#[tokio::test]
+async fn j4_a_hundred_middlewares_around_one_call() {
+    let mut t = Tool::new("t").description("A tool.");
+    for _ in 0..100 {
+        t = t.wrap(|next: Next| async move {
+            let result: CallResult = next.run().await;
+            result
+        });
+    }
+    let app = Server::new("x", "1").tool(t.run(|| async {
+        Yields(3).await;
+        "done"
+    })).build().unwrap();
+    let (_, _, body) = ask_modern(&service(&app), None, "tools/call", json!({"name": "t"})).await;
+    assert!(body.contains("done"), "{body}");
+}
+
+/// The tool is another by the time that the person approves.
+#[test]
+fn b10_an_approval_of_a_tool_that_was_replaced_meanwhile() {
+    let ((one, run_one), (two, run_two)) = (counter(), counter());
+    let app = Server::new("x", "1").authorize(ask_first).tool(eraser("erase", run_one).sensitive(true)).build().unwrap();
+    block_on(async {
+        for revision in [Revision::V2025_11_25] {
+            let edited = app.clone();
+            let run_two = run_two.clone();
+            let mut client = Client::builder(&app)
+                .revision(revision)
+                .can(Ability::ElicitationForm)
+                .on_request(move |_, _| {
+                    let run_two = run_two.clone();
+                    edited.edit(|edit| {
+                        edit.remove("erase");
+                        edit.add(eraser("erase", run_two).sensitive(true));
+                    }).unwrap();
+                    json!({"action": "accept", "content": {"approve": true}})
+                })
+                .connect();
+            let answer = client.call("erase", ()).await;
+            println!("{answer:?} {} {}", one.load(Ordering::SeqCst), two.load(Ordering::SeqCst));
+        }
+    });
+    assert_eq!(two.load(Ordering::SeqCst), 0, "what was approved is gone");
+}
+
+/// Scopes and visibility again, by each way to follow a resource, when they change while it is followed: modern.
+#[test]
+fn a10_modern_listeners_hear_nothing_of_what_is_hidden_or_moved_behind_a_scope() {
+    let hides = Arc::new(AtomicBool::new(false));
+    let rule = Arc::clone(&hides);
+    let app = Server::new("x", "1")
+        .resource(Resource::new("a://one").text("1").visible(move |_, _| !rule.load(Ordering::SeqCst)))
+        .resource(Resource::new("a://two").text("2"))
+        .build()
+        .unwrap();
+    block_on(async {
+        for revision in Revision::ALL {
+            hides.store(false, Ordering::SeqCst);
+            let mut client = Client::builder(&app).revision(revision).principal("ann").connect();
+            client.listen(["a://one", "a://two"]).await;
+            app.resource_updated("a://one");
+            app.resource_updated("a://two");
+            assert_eq!(client.take_updates(), ["a://one", "a://two"], "{revision}");
+            hides.store(true, Ordering::SeqCst);
+            app.edit(|edit| {
+                edit.remove_resource("a://two");
+                edit.add_resource(Resource::new("a://two").scope("admin").text("2"));
+            })
+            .unwrap();
+            app.resource_updated("a://one");
+            app.resource_updated("a://two");
+            assert_eq!(client.take_updates(), [""; 0], "{revision}");
+            app.edit(|edit| {
+                edit.remove_resource("a://two");
+                edit.add_resource(Resource::new("a://two").text("2"));
+            })
+            .unwrap();
+        }
+    });
+}
