@@ -2373,3 +2373,93 @@ fn a10_modern_listeners_hear_nothing_of_what_is_hidden_or_moved_behind_a_scope()
         }
     });
 }
+
+#[test]
+fn k1_scopes_that_include_one_another_in_circles_and_chains_are_worked_out_quickly() {
+    let mut server = Server::new("x", "1").tool(tool("t").scope("s999"));
+    for n in 0..1000 {
+        server = server.scope_implies(format!("s{n}"), format!("s{} s{}", (n + 1) % 1000, n));
+    }
+    let begin = Instant::now();
+    let app = server.build().unwrap();
+    println!("k1: {:?}", begin.elapsed());
+    block_on(async {
+        Client::builder(&app).principal("a").scopes("s0").connect().call("t", ()).await.assert_text("ran");
+        Client::builder(&app).principal("a").scopes("other").connect().call("t", ()).await.assert_fault(403);
+    });
+    assert!(begin.elapsed() < Duration::from_secs(5));
+}
+
+/// Caches: what is scoped or chosen is for nobody else, whatever anybody says by default.
+#[tokio::test]
+async fn k2_nothing_scoped_or_hidden_is_public_by_default() {
+    use mcp_server::CacheHint;
+    let hint = || CacheHint::new().ttl(Duration::from_secs(60)).public();
+    let built = Server::new("x", "1").module(Module::new("m").cache(hint()).resource(Resource::new("a://s").scope("s").text("x"))).build();
+    println!("{:?}", built.as_ref().map(|_| ()).map_err(|error| error.to_string()));
+    assert!(built.is_err());
+    let built = Server::new("x", "1").module(Module::new("m").scope("s").resource(Resource::new("a://s").cache(hint()).text("x"))).build();
+    assert!(built.is_err());
+    let app = Server::new("x", "1")
+        .cache(hint())
+        .resource(Resource::new("a://open").text("x"))
+        .resource(Resource::new("a://scoped").scope("s").text("x"))
+        .resource_template(ResourceTemplate::new("b://{v}").scope("s").run(|v: String| v))
+        .authenticate(by_token)
+        .build()
+        .unwrap();
+    let service1 = service(&app);
+    for (uri, scope) in [("a://open", "public"), ("a://scoped", "private"), ("b://x", "private")] {
+        let (_, _, body) = ask_modern(&service1, Some("a/s"), "resources/read", json!({"uri": uri})).await;
+        assert_eq!(messages(&body)[0]["result"]["cacheScope"], scope, "{uri} {body}");
+    }
+    for method in ["resources/list", "resources/templates/list"] {
+        let (_, _, body) = ask_modern(&service1, Some("a/s"), method, json!({})).await;
+        println!("{method} {body}");
+        assert_eq!(messages(&body)[0]["result"]["cacheScope"], "private", "{body}");
+    }
+    let app = Server::new("x", "1").cache(hint()).visible(|_, _| true).resource(Resource::new("a://open").text("x")).build().unwrap();
+    for (method, params) in [("resources/list", json!({})), ("resources/read", json!({"uri": "a://open"}))] {
+        let (_, _, body) = ask_modern(&service(&app), None, method, params).await;
+        assert_eq!(messages(&body)[0]["result"]["cacheScope"], "private", "{body}");
+    }
+}
+
+/// A state of a template's instance, another's spelling, another's scope.
+#[tokio::test]
+async fn k3_a_template_whose_variables_reach_into_anothers_space() {
+    let app = Server::new("x", "1")
+        .resource_template(ResourceTemplate::new("f://private/{v}").scope("private").run(|v: String| format!("private {v}")))
+        .resource_template(ResourceTemplate::new("f://{+path}").run(|path: String| format!("file {path}")))
+        .authenticate(by_token)
+        .build()
+        .unwrap();
+    let service = service(&app);
+    let mut reached = Vec::new();
+    for uri in [
+        "f://private/x",
+        "f://privat%65/x",
+        "f://%70rivate/x",
+        "f://private%2Fx",
+        "f://private//x",
+        "f://./private/x",
+        "f://a/../private/x",
+        "f://private/x/",
+        "f://private/x?",
+        "f://private/x#",
+        "F://private/x",
+        "f://private/%78",
+        "f://private/x/y",
+    ] {
+        let (status, _, body) = ask_modern(&service, Some("ann/low"), "resources/read", json!({"uri": uri})).await;
+        println!("{uri}: {status} {}", &body[..body.len().min(160)]);
+        if status == 200 && !body.contains("error") {
+            reached.push(uri);
+        }
+    }
+    println!("{reached:?}");
+    // Spellings of the same by RFC 3986; the others are other URIs, which who writes such a template has to think of.
+    for same in ["f://private/x", "f://privat%65/x", "f://%70rivate/x", "f://private/%78"] {
+        assert!(!reached.contains(&same), "{same}");
+    }
+}
