@@ -1,7 +1,16 @@
 //! What a hostile reader of this issue's features tries.
 
 #![cfg(all(feature = "http", feature = "validate", feature = "toml"))]
-#![allow(missing_docs, dead_code, unused_imports, unused_variables, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+#![allow(
+    missing_docs,
+    dead_code,
+    unused_imports,
+    unused_variables,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    clippy::restriction
+)]
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,9 +23,9 @@ use mcp_server::http::{McpService, Parts, Rejection, bearer};
 use mcp_server::middleware::{CallResult, CircuitBreaker, ConcurrencyLimit, Next, TimeLimit};
 use mcp_server::testing::{Answer, Client, block_on};
 use mcp_server::{
-    Ability, App, Arguments, Assigns, Authorization, CallError, Caller, Common, Ctx, Focus, Level, Log, Manifest, Module, Param,
-    Progress, Prompt, PromptArg, RateLimit, Resource, ResourceTemplate, Revision, Scopes, Server, Shown, Tool, UiApp, Value,
-    Viewer, json,
+    Ability, App, Arguments, Assigns, Authorization, CallError, Caller, Common, Ctx, Focus, Level, Log, Manifest,
+    Module, Param, Progress, Prompt, PromptArg, RateLimit, Resource, ResourceTemplate, Revision, Scopes, Server, Shown,
+    Tool, UiApp, Value, Viewer, json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +78,9 @@ fn messages(body: &str) -> Vec<Value> {
     match one(body) {
         Some(Value::Array(all)) => all,
         Some(value) => vec![value],
-        None => body.lines().filter_map(|line| line.strip_prefix("data:")).filter_map(|data| one(data.trim())).collect(),
+        None => {
+            body.lines().filter_map(|line| line.strip_prefix("data:")).filter_map(|data| one(data.trim())).collect()
+        }
     }
 }
 
@@ -80,8 +91,14 @@ async fn open(service: &McpService, token: Option<&str>, revision: &str) -> Stri
     assert_eq!(status, 200, "{body}");
     let session = head["mcp-session-id"].to_str().unwrap().to_owned();
     let body = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let (status, ..) =
-        send(service, "POST", token, &[("mcp-session-id", &session), ("mcp-protocol-version", revision)], &body.to_string()).await;
+    let (status, ..) = send(
+        service,
+        "POST",
+        token,
+        &[("mcp-session-id", &session), ("mcp-protocol-version", revision)],
+        &body.to_string(),
+    )
+    .await;
     assert_eq!(status, 202);
     session
 }
@@ -93,7 +110,12 @@ fn modern(method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 }
 
-async fn ask_modern(service: &McpService, token: Option<&str>, method: &str, params: Value) -> (u16, HeaderMap, String) {
+async fn ask_modern(
+    service: &McpService,
+    token: Option<&str>,
+    method: &str,
+    params: Value,
+) -> (u16, HeaderMap, String) {
     let body = modern(method, params);
     let name = body["params"]["name"].as_str().or(body["params"]["uri"].as_str()).unwrap_or_default().to_owned();
     let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method), ("mcp-name", &*name)];
@@ -114,7 +136,8 @@ async fn a1_scope_in_a_batch_of_2025_03_26_loses_nothing_and_lets_nothing_throug
     let app = Server::new("x", "1").tool(tool("free")).tool(scoped).authenticate(by_token).build().unwrap();
     let service = service(&app);
     let session = open(&service, Some("ann/low"), "2025-03-26").await;
-    let call = |id: u32, name: &str| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name}});
+    let call =
+        |id: u32, name: &str| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name}});
     for (order, names) in [(0, ["free", "scoped"]), (1, ["scoped", "free"])] {
         let batch = json!([call(1, names[0]), call(2, names[1])]);
         let (status, head, body) =
@@ -165,10 +188,12 @@ async fn a2_template_and_static_completion_and_subscription_have_the_scope_of_wh
             }
             let session = open(&service, Some(token), "2025-11-25").await;
             let body = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": uri}});
-            let (got, _, body) = send(&service, "POST", Some(token), &[("mcp-session-id", &session)], &body.to_string()).await;
+            let (got, _, body) =
+                send(&service, "POST", Some(token), &[("mcp-session-id", &session)], &body.to_string()).await;
             assert_eq!(got, status, "{token} {uri} {body}");
             let body = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/unsubscribe", "params": {"uri": uri}});
-            let (got, _, body) = send(&service, "POST", Some(token), &[("mcp-session-id", &session)], &body.to_string()).await;
+            let (got, _, body) =
+                send(&service, "POST", Some(token), &[("mcp-session-id", &session)], &body.to_string()).await;
             println!("unsubscribe {token} {uri} {got} {body}");
         }
         for uri in ["a://{v}", "a://x"] {
@@ -191,8 +216,13 @@ async fn a3_call_tool_over_http_is_403_as_the_direct_call_in_both_eras() {
         .unwrap();
     let service = service(&app);
     let direct = ask_modern(&service, Some("ann/low"), "tools/call", json!({"name": "scoped"})).await;
-    let through =
-        ask_modern(&service, Some("ann/low"), "tools/call", json!({"name": "call_tool", "arguments": {"name": "scoped"}})).await;
+    let through = ask_modern(
+        &service,
+        Some("ann/low"),
+        "tools/call",
+        json!({"name": "call_tool", "arguments": {"name": "scoped"}}),
+    )
+    .await;
     assert_eq!(direct.0, 403);
     assert_eq!(
         (through.0, through.1.get("www-authenticate"), messages(&through.2)),
@@ -201,7 +231,8 @@ async fn a3_call_tool_over_http_is_403_as_the_direct_call_in_both_eras() {
     let session = open(&service, Some("ann/low"), "2025-06-18").await;
     let call = |params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
     let direct =
-        send(&service, "POST", Some("ann/low"), &[("mcp-session-id", &session)], &call(json!({"name": "scoped"}))).await;
+        send(&service, "POST", Some("ann/low"), &[("mcp-session-id", &session)], &call(json!({"name": "scoped"})))
+            .await;
     let through = send(
         &service,
         "POST",
@@ -218,9 +249,11 @@ async fn a3_call_tool_over_http_is_403_as_the_direct_call_in_both_eras() {
     // Hidden and unknown, through the meta-tool.
     for name in ["tools/call"] {
         let hidden =
-            ask_modern(&service, Some("ann/low"), name, json!({"name": "call_tool", "arguments": {"name": "hidden"}})).await;
+            ask_modern(&service, Some("ann/low"), name, json!({"name": "call_tool", "arguments": {"name": "hidden"}}))
+                .await;
         let unknown =
-            ask_modern(&service, Some("ann/low"), name, json!({"name": "call_tool", "arguments": {"name": "hiddex"}})).await;
+            ask_modern(&service, Some("ann/low"), name, json!({"name": "call_tool", "arguments": {"name": "hiddex"}}))
+                .await;
         assert_eq!((hidden.0, hidden.2.replace("hidden", "hiddex")), (unknown.0, unknown.2));
     }
 }
@@ -236,11 +269,14 @@ fn is_admin(entry: &Shown, viewer: &Viewer) -> bool {
 
 fn everything() -> Server {
     let prompt = |name| {
-        Prompt::new(name).description("A prompt.").arg(PromptArg::new("who").required()).complete_from("who", ["ann"]).run(|| "p")
+        Prompt::new(name)
+            .description("A prompt.")
+            .arg(PromptArg::new("who").required())
+            .complete_from("who", ["ann"])
+            .run(|| "p")
     };
-    let strict = |name: &str| {
-        Tool::new(name).description("A tool.").param(Param::integer("n").required()).run(|_: Value| "ran")
-    };
+    let strict =
+        |name: &str| Tool::new(name).description("A tool.").param(Param::integer("n").required()).run(|_: Value| "ran");
     Server::new("x", "1")
         .focus(Focus::new(["opened"]))
         .tool(strict("opened"))
@@ -248,8 +284,16 @@ fn everything() -> Server {
         .tool(strict("scoped").scope("write").tag("admin", true))
         .resource(Resource::new("a://opened").text("open"))
         .resource(Resource::new("a://secret").text("secret").tag("admin", true))
-        .resource_template(ResourceTemplate::new("secret://{v}").tag("admin", true).complete_from("v", ["x"]).run(|v: String| v))
-        .resource_template(ResourceTemplate::new("scoped://{v}").scope("write").tag("admin", true).complete_from("v", ["x"]).run(|v: String| v))
+        .resource_template(
+            ResourceTemplate::new("secret://{v}").tag("admin", true).complete_from("v", ["x"]).run(|v: String| v),
+        )
+        .resource_template(
+            ResourceTemplate::new("scoped://{v}")
+                .scope("write")
+                .tag("admin", true)
+                .complete_from("v", ["x"])
+                .run(|v: String| v),
+        )
         .prompt(prompt("opened"))
         .prompt(prompt("secret").tag("admin", true))
         .prompt(prompt("scoped").scope("write").tag("admin", true))
@@ -270,9 +314,15 @@ fn probes(name: &str) -> Vec<(&'static str, Value)> {
         ("tools/call", json!({"name": "discover_tools", "arguments": {"query": name}})),
     ];
     for argument in ["who", "nope", "v"] {
-        all.push(("completion/complete", json!({"ref": {"type": "ref/prompt", "name": name}, "argument": {"name": argument, "value": ""}})));
+        all.push((
+            "completion/complete",
+            json!({"ref": {"type": "ref/prompt", "name": name}, "argument": {"name": argument, "value": ""}}),
+        ));
         for uri in [format!("{name}://{{v}}"), format!("{name}://1"), format!("a://{name}")] {
-            all.push(("completion/complete", json!({"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": argument, "value": ""}})));
+            all.push((
+                "completion/complete",
+                json!({"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": argument, "value": ""}}),
+            ));
         }
     }
     all
@@ -288,8 +338,11 @@ async fn a4_hidden_is_unknown_byte_for_byte_with_assigns_over_http_in_both_eras(
     for hidden in ["secret", "scoped"] {
         for ((method, of_hidden), (_, of_unknown)) in probes(hidden).into_iter().zip(probes("nowher")) {
             let shown = |(status, head, body): (u16, HeaderMap, String)| {
-                let mut head: Vec<String> =
-                    head.iter().filter(|(name, _)| *name != "date").map(|(name, value)| format!("{name}: {value:?}")).collect();
+                let mut head: Vec<String> = head
+                    .iter()
+                    .filter(|(name, _)| *name != "date")
+                    .map(|(name, value)| format!("{name}: {value:?}"))
+                    .collect();
                 head.sort();
                 (status, head, body.replace(hidden, "nowher"))
             };
@@ -312,7 +365,10 @@ async fn a4_hidden_is_unknown_byte_for_byte_with_assigns_over_http_in_both_eras(
             }
         }
         for (method, session) in [("resources/subscribe", &session), ("resources/unsubscribe", &session)] {
-            let legacy = |name: &str| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"uri": format!("{name}://1")}}).to_string();
+            let legacy = |name: &str| {
+                json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"uri": format!("{name}://1")}})
+                    .to_string()
+            };
             let headers = [("mcp-session-id", &**session)];
             let one = send(&service, "POST", Some("bob/low"), &headers, &legacy(hidden)).await;
             let other = send(&service, "POST", Some("bob/low"), &headers, &legacy("nowher")).await;
@@ -342,7 +398,13 @@ async fn a5_who_is_not_let_in_learns_no_names() {
 async fn a6_assign_changes_visibility_on_modern_only_for_the_request_and_in_a_session_at_once() {
     let promote = Tool::new("promote").description("Promotes.").run(|ctx: Ctx| ctx.assign(&User { admin: true }));
     let demote = Tool::new("demote").description("Demotes.").run(|ctx: Ctx| ctx.assign(&User { admin: false }));
-    let app = everything().tool(promote).tool(demote).init(|| Assigns(User { admin: false })).visible(is_admin).build().unwrap();
+    let app = everything()
+        .tool(promote)
+        .tool(demote)
+        .init(|| Assigns(User { admin: false }))
+        .visible(is_admin)
+        .build()
+        .unwrap();
     block_on(async {
         for revision in Revision::ALL {
             let mut client = Client::builder(&app).revision(revision).connect();
@@ -380,8 +442,9 @@ async fn a7_updates_after_a_scope_was_lost() {
         .unwrap();
     let service = service(&app);
     let session = open(&service, Some("ann/closed"), "2025-11-25").await;
-    let subscribe =
-        |uri: &str| json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": uri}}).to_string();
+    let subscribe = |uri: &str| {
+        json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": uri}}).to_string()
+    };
     let headers = [("mcp-session-id", &*session)];
     assert_eq!(send(&service, "POST", Some("ann/closed"), &headers, &subscribe("a://closed")).await.0, 200);
     // Nobody listens: what is untold waits for the stream.
@@ -447,7 +510,9 @@ async fn a8_word_that_waits_is_not_told_once_its_resource_is_hidden() {
     let service = service(&app);
     let session = open(&service, Some("ann/x"), "2025-11-25").await;
     let headers = [("mcp-session-id", &*session)];
-    let body = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+    let body = |method: &str, params: Value| {
+        json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
+    };
     let subscribe = body("resources/subscribe", json!({"uri": "a://secret"}));
     assert_eq!(send(&service, "POST", Some("ann/x"), &headers, &subscribe).await.0, 200);
     app.resource_updated("a://secret");
@@ -519,25 +584,137 @@ fn b1_every_way_to_make_a_tool_sensitive_is_guarded() {
     let page = || mcp_server::Resource::app("ui://x/page").text("<p>");
     let _ = page;
     let servers: Vec<(&str, Box<dyn Fn(Server) -> Server>)> = vec![
-        ("destructive", Box::new({ let run = run.clone(); move |s| s.tool(eraser("erase", run.clone()).destructive(true)) })),
-        ("sensitive", Box::new({ let run = run.clone(); move |s| s.tool(eraser("erase", run.clone()).sensitive(true).destructive(false).read_only(true)) })),
-        ("module sensitive", Box::new({ let run = run.clone(); move |s| s.module(Module::new("m").sensitive(true).tool(eraser("erase", run.clone()).sensitive(false).destructive(false).read_only(true))) })),
-        ("module destructive", Box::new({ let run = run.clone(); move |s| s.module(Module::new("m").destructive(true).tool(eraser("erase", run.clone()).sensitive(false))) })),
-        ("outer module", Box::new({ let run = run.clone(); move |s| s.module(Module::new("m").sensitive(true).module(Module::new("n").sensitive(false).tool(eraser("erase", run.clone()).sensitive(false)))) })),
-        ("outer module destructive", Box::new({ let run = run.clone(); move |s| s.module(Module::new("m").destructive(true).module(Module::new("n").tool(eraser("erase", run.clone())))) })),
-        ("server defaults", Box::new({ let run = run.clone(); move |s| s.tool(eraser("erase", run.clone())).defaults(mcp_server::Defaults::new().sensitive(true)) })),
-        ("manifest", Box::new({ let r = runner.clone(); move |s| s.tools(manifest(r#", "annotations": {"destructiveHint": true}"#).run("erase", r.clone())) })),
-        ("manifest sensitive", Box::new({ let r = runner.clone(); move |s| s.tools(manifest(r#", "sensitive": true, "annotations": {"sensitive": false}"#).run("erase", r.clone())) })),
-        ("manifest hint", Box::new({ let r = runner.clone(); move |s| s.tools(manifest(r#", "sensitive": false, "annotations": {"sensitive": true}"#).run("erase", r.clone())) })),
-        ("manifest defaults", Box::new({ let r = runner.clone(); move |s| s.tools(with_defaults(r#"{"sensitive": true}"#).run("erase", r.clone())) })),
-        ("manifest default hints", Box::new({ let r = runner.clone(); move |s| s.tools(with_defaults(r#"{"annotations": {"sensitive": true}}"#).run("erase", r.clone())) })),
-        ("manifest default destructive", Box::new({ let r = runner.clone(); move |s| s.tools(with_defaults(r#"{"annotations": {"destructiveHint": true}}"#).run("erase", r.clone())) })),
-        ("manifest in module", Box::new({ let r = runner.clone(); move |s| s.module(Module::new("m").sensitive(true).tools(manifest("").run("erase", r.clone()))) })),
+        (
+            "destructive",
+            Box::new({
+                let run = run.clone();
+                move |s| s.tool(eraser("erase", run.clone()).destructive(true))
+            }),
+        ),
+        (
+            "sensitive",
+            Box::new({
+                let run = run.clone();
+                move |s| s.tool(eraser("erase", run.clone()).sensitive(true).destructive(false).read_only(true))
+            }),
+        ),
+        (
+            "module sensitive",
+            Box::new({
+                let run = run.clone();
+                move |s| {
+                    s.module(
+                        Module::new("m")
+                            .sensitive(true)
+                            .tool(eraser("erase", run.clone()).sensitive(false).destructive(false).read_only(true)),
+                    )
+                }
+            }),
+        ),
+        (
+            "module destructive",
+            Box::new({
+                let run = run.clone();
+                move |s| {
+                    s.module(Module::new("m").destructive(true).tool(eraser("erase", run.clone()).sensitive(false)))
+                }
+            }),
+        ),
+        (
+            "outer module",
+            Box::new({
+                let run = run.clone();
+                move |s| {
+                    s.module(
+                        Module::new("m").sensitive(true).module(
+                            Module::new("n").sensitive(false).tool(eraser("erase", run.clone()).sensitive(false)),
+                        ),
+                    )
+                }
+            }),
+        ),
+        (
+            "outer module destructive",
+            Box::new({
+                let run = run.clone();
+                move |s| {
+                    s.module(
+                        Module::new("m").destructive(true).module(Module::new("n").tool(eraser("erase", run.clone()))),
+                    )
+                }
+            }),
+        ),
+        (
+            "server defaults",
+            Box::new({
+                let run = run.clone();
+                move |s| s.tool(eraser("erase", run.clone())).defaults(mcp_server::Defaults::new().sensitive(true))
+            }),
+        ),
+        (
+            "manifest",
+            Box::new({
+                let r = runner.clone();
+                move |s| s.tools(manifest(r#", "annotations": {"destructiveHint": true}"#).run("erase", r.clone()))
+            }),
+        ),
+        (
+            "manifest sensitive",
+            Box::new({
+                let r = runner.clone();
+                move |s| {
+                    s.tools(
+                        manifest(r#", "sensitive": true, "annotations": {"sensitive": false}"#).run("erase", r.clone()),
+                    )
+                }
+            }),
+        ),
+        (
+            "manifest hint",
+            Box::new({
+                let r = runner.clone();
+                move |s| {
+                    s.tools(
+                        manifest(r#", "sensitive": false, "annotations": {"sensitive": true}"#).run("erase", r.clone()),
+                    )
+                }
+            }),
+        ),
+        (
+            "manifest defaults",
+            Box::new({
+                let r = runner.clone();
+                move |s| s.tools(with_defaults(r#"{"sensitive": true}"#).run("erase", r.clone()))
+            }),
+        ),
+        (
+            "manifest default hints",
+            Box::new({
+                let r = runner.clone();
+                move |s| s.tools(with_defaults(r#"{"annotations": {"sensitive": true}}"#).run("erase", r.clone()))
+            }),
+        ),
+        (
+            "manifest default destructive",
+            Box::new({
+                let r = runner.clone();
+                move |s| s.tools(with_defaults(r#"{"annotations": {"destructiveHint": true}}"#).run("erase", r.clone()))
+            }),
+        ),
+        (
+            "manifest in module",
+            Box::new({
+                let r = runner.clone();
+                move |s| s.module(Module::new("m").sensitive(true).tools(manifest("").run("erase", r.clone())))
+            }),
+        ),
     ];
     for (what, make) in servers {
         let error = make(Server::new("x", "1")).build().expect_err(what);
         assert!(error.to_string().contains("erase") && error.to_string().contains("authorize"), "{what}: {error}");
-        let app = make(Server::new("x", "1").focus(Focus::new([""; 0])).authorize(Authorization::deny_all)).build().expect(what);
+        let app = make(Server::new("x", "1").focus(Focus::new([""; 0])).authorize(Authorization::deny_all))
+            .build()
+            .expect(what);
         block_on(async {
             for revision in Revision::ALL {
                 let mut client = Client::builder(&app).revision(revision).connect();
@@ -553,7 +730,11 @@ fn b1_every_way_to_make_a_tool_sensitive_is_guarded() {
 fn b2_added_by_edit_and_renamed() {
     let (runs, run) = counter();
     // Allowed by name, and then the name is another's.
-    let app = Server::new("x", "1").allow_unguarded(["erase"]).tool(eraser("erase", run.clone()).destructive(true)).build().unwrap();
+    let app = Server::new("x", "1")
+        .allow_unguarded(["erase"])
+        .tool(eraser("erase", run.clone()).destructive(true))
+        .build()
+        .unwrap();
     app.edit(|edit| {
         edit.remove("erase");
         edit.add(eraser("erase_all", run.clone()).destructive(true));
@@ -582,7 +763,13 @@ fn b2_added_by_edit_and_renamed() {
 }
 
 /// Sends a call of the modern era as it is, and gives all there is.
-async fn raw(client: &mut Client, name: &str, arguments: Value, state: Option<&Value>, answers: Option<Value>) -> Answer {
+async fn raw(
+    client: &mut Client,
+    name: &str,
+    arguments: Value,
+    state: Option<&Value>,
+    answers: Option<Value>,
+) -> Answer {
     let mut params = json!({"name": name, "arguments": arguments});
     if let Some(state) = state {
         params["requestState"] = state.clone();
@@ -709,27 +896,33 @@ fn b6_an_authorizer_that_asks_in_a_later_run_only() {
     let n = Arc::new(AtomicU32::new(0));
     let reset = Arc::clone(&n);
     let (runs, run) = counter();
-    let authorizer = move |_: Ctx| if n.fetch_add(1, Ordering::SeqCst) == 0 { Authorization::Allow } else { Authorization::ask("Sure?") };
+    let authorizer = move |_: Ctx| {
+        if n.fetch_add(1, Ordering::SeqCst) == 0 { Authorization::Allow } else { Authorization::ask("Sure?") }
+    };
     for raw_ask in [false, true] {
         let run = run.clone();
-        let erase = Tool::new("erase").description("A tool.").sensitive(true).run(move |ctx: Ctx| -> Result<&'static str, CallError> {
-            if raw_ask {
-                match ctx.resume() {
-                    None => {
-                        let question = mcp_server::question::Question::Form {
-                            message: "Own?".into(),
-                            schema: r#"{"type":"object","properties":{}}"#.into(),
-                        };
-                        return Err(CallError::ask([("own", question)], vec![1]));
+        let erase = Tool::new("erase").description("A tool.").sensitive(true).run(
+            move |ctx: Ctx| -> Result<&'static str, CallError> {
+                if raw_ask {
+                    match ctx.resume() {
+                        None => {
+                            let question = mcp_server::question::Question::Form {
+                                message: "Own?".into(),
+                                schema: r#"{"type":"object","properties":{}}"#.into(),
+                            };
+                            return Err(CallError::ask([("own", question)], vec![1]));
+                        }
+                        Some(resume) => {
+                            assert!(&resume.state[..] == [1] && resume.reply("own").is_some(), "{resume:?}")
+                        }
                     }
-                    Some(resume) => assert!(&resume.state[..] == [1] && resume.reply("own").is_some(), "{resume:?}"),
+                } else {
+                    ctx.ask("own", elicit("Own?"))?.required()?;
                 }
-            } else {
-                ctx.ask("own", elicit("Own?"))?.required()?;
-            }
-            run();
-            Ok("gone")
-        });
+                run();
+                Ok("gone")
+            },
+        );
         let app = Server::new("x", "1").authorize(authorizer.clone()).tool(erase).build().unwrap();
         block_on(async {
             for revision in [Revision::V2025_11_25, Revision::MODERN] {
@@ -760,27 +953,29 @@ fn b6_an_authorizer_that_asks_in_a_later_run_only() {
 fn b7_middleware_authorizer_and_tool_all_ask() {
     for raw_ask in [false, true] {
         let (runs, run) = counter();
-        let erase = Tool::new("erase").description("A tool.").sensitive(true).run(move |ctx: Ctx| -> Result<&'static str, CallError> {
-            if raw_ask {
-                let question = |step: &str| mcp_server::question::Question::Form {
-                    message: format!("Own {step}?").into(),
-                    schema: r#"{"type":"object","properties":{}}"#.into(),
-                };
-                match ctx.resume().map(|resume| resume.state.to_vec()) {
-                    None => return Err(CallError::ask([("own", question("1"))], vec![1])),
-                    Some(state) if state == [1] && ctx.resume().unwrap().reply("own").is_some() => {
-                        return Err(CallError::ask([("own2", question("2"))], vec![2]));
+        let erase = Tool::new("erase").description("A tool.").sensitive(true).run(
+            move |ctx: Ctx| -> Result<&'static str, CallError> {
+                if raw_ask {
+                    let question = |step: &str| mcp_server::question::Question::Form {
+                        message: format!("Own {step}?").into(),
+                        schema: r#"{"type":"object","properties":{}}"#.into(),
+                    };
+                    match ctx.resume().map(|resume| resume.state.to_vec()) {
+                        None => return Err(CallError::ask([("own", question("1"))], vec![1])),
+                        Some(state) if state == [1] && ctx.resume().unwrap().reply("own").is_some() => {
+                            return Err(CallError::ask([("own2", question("2"))], vec![2]));
+                        }
+                        Some(state) if state == [2] && ctx.resume().unwrap().reply("own2").is_some() => {}
+                        other => panic!("{other:?}"),
                     }
-                    Some(state) if state == [2] && ctx.resume().unwrap().reply("own2").is_some() => {}
-                    other => panic!("{other:?}"),
+                } else {
+                    ctx.ask("own", elicit("Own 1?"))?.required()?;
+                    ctx.ask("own2", elicit("Own 2?"))?.required()?;
                 }
-            } else {
-                ctx.ask("own", elicit("Own 1?"))?.required()?;
-                ctx.ask("own2", elicit("Own 2?"))?.required()?;
-            }
-            run();
-            Ok("gone")
-        });
+                run();
+                Ok("gone")
+            },
+        );
         let around = |ctx: Ctx, next: Next| async move {
             ctx.ask("around", elicit("Around?"))?.required()?;
             let result: CallResult = next.run().await;
@@ -802,7 +997,11 @@ fn b7_middleware_authorizer_and_tool_all_ask() {
                     })
                     .connect();
                 let answer = client.call("erase", ()).await;
-                assert_eq!(*shown.lock().unwrap(), ["Around?", "Run `erase`?", "Own 1?", "Own 2?"], "{raw_ask} {revision} {answer:?}");
+                assert_eq!(
+                    *shown.lock().unwrap(),
+                    ["Around?", "Run `erase`?", "Own 1?", "Own 2?"],
+                    "{raw_ask} {revision} {answer:?}"
+                );
                 answer.assert_text("gone");
             }
         });
@@ -982,10 +1181,12 @@ fn c3_a_probe_whose_arguments_are_wrong_proves_nothing() {
         .recovery(Duration::from_secs(10))
         .clock(move || Duration::from_secs(clock.load(Ordering::SeqCst)));
     let (runs, run) = counter();
-    let tool = Tool::new("t").description("A tool.").wrap(breaker).param(Param::integer("n").required()).run(move |_: Value| {
-        run();
-        Err::<(), CallError>(std::io::Error::other("down").into())
-    });
+    let tool = Tool::new("t").description("A tool.").wrap(breaker).param(Param::integer("n").required()).run(
+        move |_: Value| {
+            run();
+            Err::<(), CallError>(std::io::Error::other("down").into())
+        },
+    );
     let app = Server::new("x", "1").tool(tool).build().unwrap();
     block_on(async {
         let mut client = Client::new(&app);
@@ -1092,7 +1293,11 @@ fn c6_rate_limit_of_200_000_keys_is_quick_and_forgets_no_offender() {
         }
         println!("c6: {:?}, the worst {worst:?}", begin.elapsed());
         assert!(worst < Duration::from_millis(250));
-        assert_eq!(ask_modern(&service, Some("bad"), "tools/call", json!({"name": "t"})).await.0, 429, "who asked too often is remembered");
+        assert_eq!(
+            ask_modern(&service, Some("bad"), "tools/call", json!({"name": "t"})).await.0,
+            429,
+            "who asked too often is remembered"
+        );
     });
 }
 
@@ -1107,18 +1312,34 @@ async fn c7_what_panics_before_a_call_is_contained() {
     let (status, _, body) = ask_modern(&service1, None, "tools/call", json!({"name": "t"})).await;
     println!("{status} {body}");
     assert!(status >= 500, "{status} {body}");
-    let app = Server::new("x", "1").tool(tool("t").wrap(RateLimit::new(2, Duration::from_secs(60)).by(|_| panic!("by")))).build().unwrap();
+    let app = Server::new("x", "1")
+        .tool(tool("t").wrap(RateLimit::new(2, Duration::from_secs(60)).by(|_| panic!("by"))))
+        .build()
+        .unwrap();
     let (status, _, body) = ask_modern(&service(&app), None, "tools/call", json!({"name": "t"})).await;
     println!("{status} {body}");
     assert!(body.contains("error"), "{status} {body}");
-    let app = Server::new("x", "1").tool(tool("t")).authenticate(|_: &Parts| -> Result<Caller, Rejection> { panic!("who") }).build().unwrap();
+    let app = Server::new("x", "1")
+        .tool(tool("t"))
+        .authenticate(|_: &Parts| -> Result<Caller, Rejection> { panic!("who") })
+        .build()
+        .unwrap();
     let (status, _, body) = ask_modern(&service(&app), None, "tools/call", json!({"name": "t"})).await;
     println!("{status} {body}");
     assert!(status >= 500, "{status} {body}");
-    let app = Server::new("x", "1").tool(tool("t").wrap(CircuitBreaker::new().clock(|| panic!("clock")))).build().unwrap();
+    let app =
+        Server::new("x", "1").tool(tool("t").wrap(CircuitBreaker::new().clock(|| panic!("clock")))).build().unwrap();
     let (_, _, body) = ask_modern(&service(&app), None, "tools/call", json!({"name": "t"})).await;
     println!("{body}");
-    let app = Server::new("x", "1").tool(Tool::new("t").description("A tool.").wrap(CircuitBreaker::new().threshold(1).counts(|_| panic!("counts"))).run(|| Err::<(), _>("no"))).build().unwrap();
+    let app = Server::new("x", "1")
+        .tool(
+            Tool::new("t")
+                .description("A tool.")
+                .wrap(CircuitBreaker::new().threshold(1).counts(|_| panic!("counts")))
+                .run(|| Err::<(), _>("no")),
+        )
+        .build()
+        .unwrap();
     let s = service(&app);
     for _ in 0..3 {
         let (_, _, body) = ask_modern(&s, None, "tools/call", json!({"name": "t"})).await;
@@ -1285,13 +1506,19 @@ async fn d3_init_prompts_resources_and_completions_that_wait_hang_nobody() {
             flood(log).await;
             "read"
         }))
-        .prompt(Prompt::new("p").description("A prompt.").arg(PromptArg::new("who")).complete("who", |log: Log, _: String| async move {
-            flood(log).await;
-            ["ann"]
-        }).run(|log: Log| async move {
-            flood(log).await;
-            "prompted"
-        }))
+        .prompt(
+            Prompt::new("p")
+                .description("A prompt.")
+                .arg(PromptArg::new("who"))
+                .complete("who", |log: Log, _: String| async move {
+                    flood(log).await;
+                    ["ann"]
+                })
+                .run(|log: Log| async move {
+                    flood(log).await;
+                    "prompted"
+                }),
+        )
         .build()
         .unwrap();
     let service = service(&app);
@@ -1302,7 +1529,10 @@ async fn d3_init_prompts_resources_and_completions_that_wait_hang_nobody() {
             ("tools/call", json!({"name": "t"})),
             ("resources/read", json!({"uri": "a://b"})),
             ("prompts/get", json!({"name": "p"})),
-            ("completion/complete", json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "who", "value": ""}})),
+            (
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "who", "value": ""}}),
+            ),
         ] {
             let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
             let headers = [("mcp-session-id", &*session)];
@@ -1317,15 +1547,24 @@ async fn d3_init_prompts_resources_and_completions_that_wait_hang_nobody() {
             ("tools/call", json!({"name": "t"})),
             ("resources/read", json!({"uri": "a://b"})),
             ("prompts/get", json!({"name": "p"})),
-            ("completion/complete", json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "who", "value": ""}})),
+            (
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "who", "value": ""}}),
+            ),
         ] {
             let name = params["name"].as_str().or(params["uri"].as_str()).unwrap_or_default().to_owned();
             params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "progressToken": "x",
                 "io.modelcontextprotocol/clientCapabilities": {}, "io.modelcontextprotocol/logLevel": "debug"});
-            let headers = [("accept", accept), ("mcp-protocol-version", "2026-07-28"), ("mcp-method", method), ("mcp-name", &*name)];
+            let headers = [
+                ("accept", accept),
+                ("mcp-protocol-version", "2026-07-28"),
+                ("mcp-method", method),
+                ("mcp-name", &*name),
+            ];
             let headers = if name.is_empty() { &headers[..3] } else { &headers[..] };
             let sent = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-            let (status, _, body) = tokio::time::timeout(within, send(&service, "POST", None, headers, &sent)).await.expect(method);
+            let (status, _, body) =
+                tokio::time::timeout(within, send(&service, "POST", None, headers, &sent)).await.expect(method);
             assert!(status == 200 && body.contains("result"), "{status} {method} {}", &body[..body.len().min(300)]);
         }
     }
@@ -1399,7 +1638,10 @@ async fn d5_waits_that_are_dropped_and_begun_again_lose_no_wake_up() {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "t"}});
     let response = service.handle(post(&session, &call)).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let body = tokio::time::timeout(Duration::from_secs(20), to_bytes(Body::new(response.into_body()), 64 << 20)).await.expect("it ends").unwrap();
+    let body = tokio::time::timeout(Duration::from_secs(20), to_bytes(Body::new(response.into_body()), 64 << 20))
+        .await
+        .expect("it ends")
+        .unwrap();
     assert!(String::from_utf8_lossy(&body).contains("done"));
 }
 
@@ -1444,7 +1686,11 @@ fn e1_typed_handlers_with_skipped_and_replaced_params() {
         .tool(t("strict").run(|args: Strict| format!("{args:?}")))
         .tool(t("strict_common").run(|common: Common<Account>, args: Strict| format!("{common:?} {args:?}")))
         .tool(t("own").run(|common: Common<Account>, args: OwnLimit| format!("{common:?} {args:?}")))
-        .tool(t("skips").skip_default_params(["limit"]).run(|common: Common<Account>, args: Strict| format!("{common:?} {args:?}")))
+        .tool(
+            t("skips")
+                .skip_default_params(["limit"])
+                .run(|common: Common<Account>, args: Strict| format!("{common:?} {args:?}")),
+        )
         .tool(t("flat").run(|common: Common<Account>, args: Flat| format!("{common:?} {args:?}")))
         .tool(t("none").skip_default_params(["limit", "account_id"]).run(|args: Strict| format!("{args:?}")));
     let app = Server::new("x", "1").module(module).build().unwrap();
@@ -1463,7 +1709,9 @@ fn e1_typed_handlers_with_skipped_and_replaced_params() {
         client.call("skips", json!({"account_id": "a", "id": 1, "limit": 3})).await.assert_error_contains("limit");
         client.call("skips", json!({"account_id": "a", "id": 1})).await.assert_ok();
         let flat = client.call("flat", json!({"account_id": "a", "id": 1, "more": 2})).await;
-        flat.assert_text("Common(Account { account_id: \"a\", limit: None }) Flat { id: 1, rest: {\"more\": Number(2)} }");
+        flat.assert_text(
+            "Common(Account { account_id: \"a\", limit: None }) Flat { id: 1, rest: {\"more\": Number(2)} }",
+        );
         client.call("none", json!({"id": 1})).await.assert_text("Strict { id: 1 }");
         client.call("none", json!({"id": 1, "account_id": "a"})).await.assert_error_contains("account_id");
     });
@@ -1480,24 +1728,37 @@ struct Other {
 #[test]
 fn e2_nested_modules_with_clashing_types() {
     let t = |name: &str| Tool::new(name).description("A tool.");
-    let build = |inner: Module| Server::new("x", "1").module(Module::new("outer").arguments::<Account>().module(inner)).build();
+    let build =
+        |inner: Module| Server::new("x", "1").module(Module::new("outer").arguments::<Account>().module(inner)).build();
     // The outer type lost its required field to the inner one's.
-    let error = build(Module::new("inner").arguments::<Other>().tool(t("t").run(|_: Common<Account>| "x"))).expect_err("it cannot");
+    let error = build(Module::new("inner").arguments::<Other>().tool(t("t").run(|_: Common<Account>| "x")))
+        .expect_err("it cannot");
     println!("{error}");
-    let app = build(Module::new("inner").arguments::<Other>().tool(t("t").run(|one: Common<Other>| format!("{one:?}")))).unwrap();
+    let app =
+        build(Module::new("inner").arguments::<Other>().tool(t("t").run(|one: Common<Other>| format!("{one:?}"))))
+            .unwrap();
     block_on(async {
         let mut client = Client::new(&app);
-        client.call("t", json!({"account_id": 3, "more": 1, "limit": 1})).await.assert_text("Common(Other { account_id: Some(3), more: Some(1) })");
+        client
+            .call("t", json!({"account_id": 3, "more": 1, "limit": 1}))
+            .await
+            .assert_text("Common(Other { account_id: Some(3), more: Some(1) })");
     });
     // The same type twice, in both.
-    let app = build(Module::new("inner").arguments::<Account>().tool(t("t").run(|one: Common<Account>| format!("{one:?}"))));
+    let app =
+        build(Module::new("inner").arguments::<Account>().tool(t("t").run(|one: Common<Account>| format!("{one:?}"))));
     match app {
         Ok(app) => block_on(async {
             Client::new(&app).call("t", json!({"account_id": "a"})).await.assert_ok();
         }),
         Err(error) => panic!("{error}"),
     }
-    let error = Server::new("x", "1").module(Module::new("m").arguments::<Account>().arguments::<Account>().tool(t("t").run(|_: Common<Account>| "x"))).build().expect_err("twice");
+    let error = Server::new("x", "1")
+        .module(
+            Module::new("m").arguments::<Account>().arguments::<Account>().tool(t("t").run(|_: Common<Account>| "x")),
+        )
+        .build()
+        .expect_err("twice");
     println!("{error}");
     // Deeper than anybody would.
     let mut module = Module::new("m0").tag("depth", 0).tool(t("deep").run(|ctx: Ctx| ctx.tags()["depth"].to_string()));
@@ -1508,7 +1769,13 @@ fn e2_nested_modules_with_clashing_types() {
     let app = Server::new("x", "1").module(module).build().unwrap();
     block_on(async {
         Client::builder(&app).principal("a").scopes(scopes.join(" ")).connect().call("deep", ()).await.assert_text("0");
-        Client::builder(&app).principal("a").scopes(scopes[1..].join(" ")).connect().call("deep", ()).await.assert_fault(403);
+        Client::builder(&app)
+            .principal("a")
+            .scopes(scopes[1..].join(" "))
+            .connect()
+            .call("deep", ())
+            .await
+            .assert_fault(403);
     });
 }
 
@@ -1518,18 +1785,35 @@ fn e3_duplicates_and_skips_of_all_sorts_are_errors_and_never_silent() {
     let wrong = |server: Server| println!("{}", server.build().expect_err("it is wrong"));
     wrong(Server::new("x", "1").module(Module::new("a").tool(t("t"))).module(Module::new("a").tool(t("t"))));
     wrong(Server::new("x", "1").tool(t("t")).module(Module::new("a").module(Module::new("b").tool(t("t")))));
-    wrong(Server::new("x", "1").module(Module::new("a").param(Param::string("p")).tool(t("t").skip_default_params(["q"]))));
+    wrong(
+        Server::new("x", "1")
+            .module(Module::new("a").param(Param::string("p")).tool(t("t").skip_default_params(["q"]))),
+    );
     wrong(Server::new("x", "1").tool(t("t").skip_default_params(["q"])));
-    wrong(Server::new("x", "1").module(Module::new("a").param(Param::string("p")).param(Param::string("p")).tool(t("t"))));
-    wrong(Server::new("x", "1").module(Module::new("a").prompt(Prompt::new("p").description("x").run(|| "x"))).prompt(Prompt::new("p").description("x").run(|| "x")));
-    wrong(Server::new("x", "1").module(Module::new("a").resource(Resource::new("a://b").text("x"))).resource(Resource::new("a://b").text("x")));
+    wrong(
+        Server::new("x", "1").module(Module::new("a").param(Param::string("p")).param(Param::string("p")).tool(t("t"))),
+    );
+    wrong(
+        Server::new("x", "1")
+            .module(Module::new("a").prompt(Prompt::new("p").description("x").run(|| "x")))
+            .prompt(Prompt::new("p").description("x").run(|| "x")),
+    );
+    wrong(
+        Server::new("x", "1")
+            .module(Module::new("a").resource(Resource::new("a://b").text("x")))
+            .resource(Resource::new("a://b").text("x")),
+    );
     // Skipped twice, and replaced as well as skipped: harmless, or told; never a panic.
     let _ = Server::new("x", "1")
         .module(Module::new("a").param(Param::string("p").required()).tool(t("t").skip_default_params(["p", "p"])))
         .build()
         .map_err(|error| println!("{error}"));
     let app = Server::new("x", "1")
-        .module(Module::new("a").param(Param::string("p").required()).tool(t("t").skip_default_params(["p"]).param(Param::integer("p"))))
+        .module(
+            Module::new("a")
+                .param(Param::string("p").required())
+                .tool(t("t").skip_default_params(["p"]).param(Param::integer("p"))),
+        )
         .build()
         .map_err(|error| println!("{error}"));
     if let Ok(app) = app {
@@ -1550,7 +1834,11 @@ fn e3_duplicates_and_skips_of_all_sorts_are_errors_and_never_silent() {
             Err(error) => println!("{schema}: {error}"),
             Ok(app) => block_on(async {
                 let mut client = Client::new(&app);
-                println!("{schema}: {} / {:?}", client.tool("t").await.input_schema, client.call("t", json!({"acc": "a"})).await.text());
+                println!(
+                    "{schema}: {} / {:?}",
+                    client.tool("t").await.input_schema,
+                    client.call("t", json!({"acc": "a"})).await.text()
+                );
                 println!("   {:?}", client.call("t", json!({"acc": "a", "q": "q", "p": 1})).await.text());
             }),
         }
@@ -1562,37 +1850,86 @@ fn e4_manifests_of_every_bad_kind_are_told_and_quickly() {
     let wrong = |what: &str, manifest: Manifest| {
         let begin = Instant::now();
         let error = Server::new("x", "1").tools(manifest).build().expect_err(what).to_string();
-        println!("{what}: {} bytes in {:?}: {}", error.len(), begin.elapsed(), error.chars().take(300).collect::<String>());
+        println!(
+            "{what}: {} bytes in {:?}: {}",
+            error.len(),
+            begin.elapsed(),
+            error.chars().take(300).collect::<String>()
+        );
         assert!(error.len() < 1 << 20, "{what}: an error of {} bytes", error.len());
         assert!(begin.elapsed() < Duration::from_secs(5), "{what}");
     };
     let deep = |open: &str, close: &str, n: usize| format!("{}{}", open.repeat(n), close.repeat(n));
     wrong("deep lists", Manifest::json(deep("[", "]", 1_000_000)));
-    wrong("deep objects", Manifest::json(format!("{{\"tools\": {}1{}}}", "{\"a\":".repeat(100_000), "}".repeat(100_000))));
-    wrong("huge number", Manifest::json(r#"{"tools": [{"name": "t", "description": "x", "inputSchema": {"type": "object", "properties": {"n": {"type": "number", "maximum": 1e999}}}}]}"#));
+    wrong(
+        "deep objects",
+        Manifest::json(format!("{{\"tools\": {}1{}}}", "{\"a\":".repeat(100_000), "}".repeat(100_000))),
+    );
+    wrong(
+        "huge number",
+        Manifest::json(
+            r#"{"tools": [{"name": "t", "description": "x", "inputSchema": {"type": "object", "properties": {"n": {"type": "number", "maximum": 1e999}}}}]}"#,
+        ),
+    );
     wrong("twice", Manifest::json(r#"{"tools": [], "tools": [{"name": "t", "name": "u"}]}"#).run("t", || "x"));
     wrong("twice sensitive", Manifest::json(r#"[{"name": "t", "description": "x", "inputSchema": {"type": "object"}, "sensitive": true, "sensitive": false}]"#).run("t", || "x"));
     wrong("bom", Manifest::json("\u{feff}[]").run("t", || "x"));
     wrong("10 MB string", Manifest::json(format!("[\"{}\"]", "x".repeat(10 << 20))));
-    wrong("10 MB name", Manifest::json(format!(r#"[{{"name": "{}", "description": "x", "inputSchema": {{"type": "object"}}}}]"#, "x".repeat(10 << 20))));
-    wrong("10 MB member", Manifest::json(format!(r#"[{{"name": "t", "{}": 1, "description": "x", "inputSchema": {{"type": "object"}}}}]"#, "x".repeat(10 << 20))).run("t", || "x"));
+    wrong(
+        "10 MB name",
+        Manifest::json(format!(
+            r#"[{{"name": "{}", "description": "x", "inputSchema": {{"type": "object"}}}}]"#,
+            "x".repeat(10 << 20)
+        )),
+    );
+    wrong(
+        "10 MB member",
+        Manifest::json(format!(
+            r#"[{{"name": "t", "{}": 1, "description": "x", "inputSchema": {{"type": "object"}}}}]"#,
+            "x".repeat(10 << 20)
+        ))
+        .run("t", || "x"),
+    );
     wrong("unbound name", Manifest::json("[]").run("x".repeat(1 << 20), || "x"));
-    wrong("NaN", Manifest::toml("[[tools]]\nname = \"t\"\ndescription = \"x\"\n[tools.inputSchema]\ntype = \"object\"\nmaximum = nan\n").run("t", || "x"));
+    wrong(
+        "NaN",
+        Manifest::toml(
+            "[[tools]]\nname = \"t\"\ndescription = \"x\"\n[tools.inputSchema]\ntype = \"object\"\nmaximum = nan\n",
+        )
+        .run("t", || "x"),
+    );
     wrong("-inf", Manifest::toml("[[tools]]\nname = \"t\"\ndescription = \"x\"\ninputSchema = {type = \"object\", properties = {n = {type = \"number\", minimum = -inf}}}\n").run("t", || "x"));
     wrong("too large", Manifest::toml("[[tools]]\nname = 99999999999999999999999\n"));
-    wrong("date as name", Manifest::toml("[[tools]]\nname = 1979-05-27T07:32:00Z\ndescription = \"x\"\ninputSchema = {type = \"object\"}\n"));
+    wrong(
+        "date as name",
+        Manifest::toml(
+            "[[tools]]\nname = 1979-05-27T07:32:00Z\ndescription = \"x\"\ninputSchema = {type = \"object\"}\n",
+        ),
+    );
     wrong("toml twice", Manifest::toml("[[tools]]\nname = \"t\"\nname = \"u\"\n"));
     wrong("toml deep lists", Manifest::toml(format!("a = {}", deep("[", "]", 100_000))));
     wrong("toml deep inline", Manifest::toml(format!("a = {}1{}", "{a = ".repeat(100_000), "}".repeat(100_000))));
     wrong("toml dotted", Manifest::toml(format!("{}a = 1", "a.".repeat(100_000))));
     wrong("toml header", Manifest::toml(format!("[{}a]\nx = 1", "a.".repeat(100_000))));
-    wrong("toml dotted within inline", Manifest::toml(format!("{}1{}", format!("{}a = {{", "a.".repeat(70)).repeat(70).trim_end_matches('{').to_owned() + "{a = ", "}".repeat(70))));
+    wrong(
+        "toml dotted within inline",
+        Manifest::toml(format!(
+            "{}1{}",
+            format!("{}a = {{", "a.".repeat(70)).repeat(70).trim_end_matches('{').to_owned() + "{a = ",
+            "}".repeat(70)
+        )),
+    );
     wrong("toml many keys", Manifest::toml((0..5_000).map(|n| format!("k{n} = {n}\n")).collect::<String>()));
 }
 
 #[test]
 fn e5_manifests_of_10_mb_that_are_right_are_read_in_time() {
-    let one = |n: usize| format!(r#"{{"name": "t{n}", "description": "{}", "inputSchema": {{"type": "object", "properties": {{"p": {{"type": "string"}}}}}}, "tags": {{"n": {n}}}}}"#, "x".repeat(300));
+    let one = |n: usize| {
+        format!(
+            r#"{{"name": "t{n}", "description": "{}", "inputSchema": {{"type": "object", "properties": {{"p": {{"type": "string"}}}}}}, "tags": {{"n": {n}}}}}"#,
+            "x".repeat(300)
+        )
+    };
     let mut times = Vec::new();
     for count in [5_000, 10_000] {
         let text = format!("[{}]", (0..count).map(one).collect::<Vec<_>>().join(","));
@@ -1670,7 +2007,10 @@ fn e6_validators_are_linear_on_hostile_megabytes() {
             if large > Duration::from_millis(100) {
                 println!("{name} of {what}: {small:?} of 128 KiB, {large:?} of 1 MiB");
             }
-            assert!(large < Duration::from_millis(20) || large.as_secs_f64() < 24.0 * small.as_secs_f64().max(0.0005), "{name} of {what}: {small:?} {large:?}");
+            assert!(
+                large < Duration::from_millis(20) || large.as_secs_f64() < 24.0 * small.as_secs_f64().max(0.0005),
+                "{name} of {what}: {small:?} {large:?}"
+            );
         }
     }
     // A long list.
@@ -1684,7 +2024,11 @@ fn e6_validators_are_linear_on_hostile_megabytes() {
 
 #[test]
 fn e7_numbers_beyond_all_bounds_and_members_twice_reach_no_code() {
-    let t = Tool::new("t").description("A tool.").param(Param::number("n")).param(Param::string("s").validate(mcp_server::validators::email)).run(|args: Value| args.to_string());
+    let t = Tool::new("t")
+        .description("A tool.")
+        .param(Param::number("n"))
+        .param(Param::string("s").validate(mcp_server::validators::email))
+        .run(|args: Value| args.to_string());
     let typed = Tool::new("u").description("A tool.").run(|args: OwnLimit| format!("{args:?}"));
     let any = Tool::new("v").description("A tool.").run(|args: Value| args.to_string());
     let app = Server::new("x", "1").focus(Focus::new(["t", "u", "v"])).tool(t).tool(typed).tool(any).build().unwrap();
@@ -1721,8 +2065,14 @@ fn e7_numbers_beyond_all_bounds_and_members_twice_reach_no_code() {
 #[test]
 fn b9_apps_are_guarded_too() {
     let (runs, run) = counter();
-    let page = |tool: Tool| { let name = format!("page-{}", tool_name(&tool)); UiApp::new(tool).view(name, "<p>hi</p>") };
-    let _ = Server::new("x", "1").app(page(eraser("erase", run.clone()).destructive(true))).build().expect_err("it is sensitive");
+    let page = |tool: Tool| {
+        let name = format!("page-{}", tool_name(&tool));
+        UiApp::new(tool).view(name, "<p>hi</p>")
+    };
+    let _ = Server::new("x", "1")
+        .app(page(eraser("erase", run.clone()).destructive(true)))
+        .build()
+        .expect_err("it is sensitive");
     let app = Server::new("x", "1")
         .authorize(Authorization::deny_all)
         .module(Module::new("m").sensitive(true).app(page(eraser("erase", run.clone()))))
@@ -1774,7 +2124,9 @@ async fn f2_nothing_that_anybody_says_gets_into_a_header() {
         let kept = text.clone();
         let app = Server::new("x", "1")
             .tool(tool("t"))
-            .authenticate(move |_: &Parts| -> Result<Caller, Rejection> { Err(Rejection::invalid_token(&kept).realm(&kept).scope(&kept)) })
+            .authenticate(move |_: &Parts| -> Result<Caller, Rejection> {
+                Err(Rejection::invalid_token(&kept).realm(&kept).scope(&kept))
+            })
             .build()
             .unwrap();
         let (status, head, body) = ask_modern(&service(&app), None, "tools/call", json!({"name": "t"})).await;
@@ -1789,7 +2141,8 @@ async fn f2_nothing_that_anybody_says_gets_into_a_header() {
             Err(error) => println!("{scope:?}: {error}"),
             Ok(app) => {
                 let app2 = Server::new("x", "1").tool(tool("t").scope(scope)).authenticate(by_token).build().unwrap();
-                let (status, head, body) = ask_modern(&service(&app2), Some("a/b"), "tools/call", json!({"name": "t"})).await;
+                let (status, head, body) =
+                    ask_modern(&service(&app2), Some("a/b"), "tools/call", json!({"name": "t"})).await;
                 panic!("{scope:?}: {:?} {status} {head:?} {body}", app.tool_names());
             }
         }
@@ -1798,7 +2151,12 @@ async fn f2_nothing_that_anybody_says_gets_into_a_header() {
 
 #[tokio::test]
 async fn f3_spans_without_end_overflow_nowhere() {
-    for (amount, per) in [(1, Duration::MAX), (u32::MAX, Duration::from_nanos(1)), (u32::MAX, Duration::MAX), (1, Duration::from_nanos(1))] {
+    for (amount, per) in [
+        (1, Duration::MAX),
+        (u32::MAX, Duration::from_nanos(1)),
+        (u32::MAX, Duration::MAX),
+        (1, Duration::from_nanos(1)),
+    ] {
         for burst in [None, Some(1), Some(u32::MAX)] {
             let limit = RateLimit::new(amount, per);
             let limit = burst.map_or(limit.clone(), |burst| limit.burst(burst));
@@ -1815,10 +2173,15 @@ async fn f3_spans_without_end_overflow_nowhere() {
         }
     }
     let fails = |breaker: CircuitBreaker| {
-        Tool::new("t").description("A tool.").wrap(breaker).wrap(TimeLimit::new(Duration::MAX)).run(|| Err::<(), CallError>(std::io::Error::other("x").into()))
+        Tool::new("t")
+            .description("A tool.")
+            .wrap(breaker)
+            .wrap(TimeLimit::new(Duration::MAX))
+            .run(|| Err::<(), CallError>(std::io::Error::other("x").into()))
     };
     for recovery in [Duration::MAX, Duration::ZERO] {
-        let app = Server::new("x", "1").tool(fails(CircuitBreaker::new().threshold(1).recovery(recovery))).build().unwrap();
+        let app =
+            Server::new("x", "1").tool(fails(CircuitBreaker::new().threshold(1).recovery(recovery))).build().unwrap();
         let service = service(&app);
         for _ in 0..3 {
             let (status, _, body) = ask_modern(&service, None, "tools/call", json!({"name": "t"})).await;
@@ -1845,7 +2208,12 @@ impl mcp_server::ask::UsedStates for Broken {
 fn f4_where_it_cannot_be_known_whether_an_approval_was_used_nothing_runs() {
     for how in 0..4 {
         let (runs, run) = counter();
-        let app = Server::new("x", "1").used_states(Broken(how)).authorize(ask_first).tool(eraser("erase", run).sensitive(true)).build().unwrap();
+        let app = Server::new("x", "1")
+            .used_states(Broken(how))
+            .authorize(ask_first)
+            .tool(eraser("erase", run).sensitive(true))
+            .build()
+            .unwrap();
         block_on(async {
             let mut client = asking(&app, "ann");
             let state = state_of(&raw(&mut client, "erase", json!({}), None, None).await);
@@ -1951,7 +2319,12 @@ fn f8_discovery_among_thousands_of_tools_is_quick() {
     let words = |n: usize| (0..200).map(|m| format!("word{}", (n * 31 + m * 7) % 5000)).collect::<Vec<_>>().join(" ");
     let mut server = Server::new("x", "1").focus(Focus::new([""; 0]));
     for n in 0..2000 {
-        server = server.tool(Tool::new(format!("tool_{n}")).description(words(n)).param(Param::string("p").description(words(n + 1))).run(|_: Value| "x"));
+        server = server.tool(
+            Tool::new(format!("tool_{n}"))
+                .description(words(n))
+                .param(Param::string("p").description(words(n + 1)))
+                .run(|_: Value| "x"),
+        );
     }
     let app = server.build().unwrap();
     block_on(async {
@@ -1970,7 +2343,14 @@ fn f8_discovery_among_thousands_of_tools_is_quick() {
 fn f9_an_authorizer_that_takes_default_params_is_told() {
     let (runs, run) = counter();
     let module = Module::new("m").arguments::<Account>().tool(eraser("erase", run).sensitive(true));
-    let built = Server::new("x", "1").authorize(|account: Common<Account>| if account.0.account_id == "a" { Authorization::Allow } else { Authorization::deny_all() }).module(module).build();
+    let built = Server::new("x", "1")
+        .authorize(
+            |account: Common<Account>| {
+                if account.0.account_id == "a" { Authorization::Allow } else { Authorization::deny_all() }
+            },
+        )
+        .module(module)
+        .build();
     match built {
         Err(error) => println!("{error}"),
         Ok(app) => block_on(async {
@@ -2041,9 +2421,20 @@ fn f11_what_the_authorizer_sees_is_what_runs_of_types_too() {
             s.lock().unwrap().push(serde_json::from_slice::<Value>(ctx.arguments()).unwrap());
             Authorization::Allow
         })
-        .tool(Tool::new("typed").description("A tool.").sensitive(true).run(|args: Typed| format!("{} {}", args.all, args.n)))
+        .tool(
+            Tool::new("typed")
+                .description("A tool.")
+                .sensitive(true)
+                .run(|args: Typed| format!("{} {}", args.all, args.n)),
+        )
         .tool(Tool::new("serde").description("A tool.").sensitive(true).run(|args: BySerde| format!("{}", args.n)))
-        .module(Module::new("m").arguments::<Typed>().sensitive(true).tool(Tool::new("common").description("A tool.").run(|args: Common<Typed>| format!("{} {}", args.0.all, args.0.n))))
+        .module(
+            Module::new("m").arguments::<Typed>().sensitive(true).tool(
+                Tool::new("common")
+                    .description("A tool.")
+                    .run(|args: Common<Typed>| format!("{} {}", args.0.all, args.0.n)),
+            ),
+        )
         .build()
         .unwrap();
     block_on(async {
@@ -2115,7 +2506,12 @@ fn g2_a_state_sealed_before_the_authorizer_was_asked_approves_nothing() {
         let result: CallResult = next.run().await;
         result
     };
-    let app = Server::new("x", "1").wrap(around).authorize(ask_first).tool(eraser("erase", run).sensitive(true)).build().unwrap();
+    let app = Server::new("x", "1")
+        .wrap(around)
+        .authorize(ask_first)
+        .tool(eraser("erase", run).sensitive(true))
+        .build()
+        .unwrap();
     block_on(async {
         let mut client = asking(&app, "ann");
         let first = state_of(&raw(&mut client, "erase", json!({}), None, None).await);
@@ -2162,7 +2558,10 @@ async fn d6_many_tasks_of_one_call_that_await_what_they_say_lose_nothing() {
     let response = service.handle(post(&session, &call)).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     let body = to_bytes(Body::new(response.into_body()), 64 << 20).await.unwrap();
-    let logs = messages(std::str::from_utf8(&body).unwrap()).iter().filter(|one| one["method"] == "notifications/message").count();
+    let logs = messages(std::str::from_utf8(&body).unwrap())
+        .iter()
+        .filter(|one| one["method"] == "notifications/message")
+        .count();
     assert_eq!(logs, TASKS * EACH);
 }
 
@@ -2210,7 +2609,9 @@ async fn g3_a_limit_that_is_around_a_call_twice_does_not_wait_for_itself() {
         Ok(app) => app,
     };
     let service = service(&app);
-    let answer = tokio::time::timeout(Duration::from_secs(60), ask_modern(&service, None, "tools/call", json!({"name": "t"}))).await;
+    let answer =
+        tokio::time::timeout(Duration::from_secs(60), ask_modern(&service, None, "tools/call", json!({"name": "t"})))
+            .await;
     assert!(answer.is_ok(), "it waits for itself");
 }
 
@@ -2233,11 +2634,14 @@ fn j1_what_middleware_holds_panics_as_it_goes_and_nobody_else_is_hurt() {
                 result
             }
         };
-        let t = Tool::new("t").description("A tool.").wrap(ConcurrencyLimit::new(1).refuse()).wrap(holds).run(|| "done");
-        let slow = Tool::new("slow").description("A tool.").wrap(ConcurrencyLimit::new(1).refuse()).wrap(holds).run(|ctx: Ctx| async move {
-            ctx.cancelled().await;
-            "never"
-        });
+        let t =
+            Tool::new("t").description("A tool.").wrap(ConcurrencyLimit::new(1).refuse()).wrap(holds).run(|| "done");
+        let slow = Tool::new("slow").description("A tool.").wrap(ConcurrencyLimit::new(1).refuse()).wrap(holds).run(
+            |ctx: Ctx| async move {
+                ctx.cancelled().await;
+                "never"
+            },
+        );
         Server::new("x", "1").tool(t).tool(slow).tool(tool("other")).build().unwrap()
     };
     block_on(async {
@@ -2258,8 +2662,12 @@ fn j1_what_middleware_holds_panics_as_it_goes_and_nobody_else_is_hurt() {
 async fn j2_half_open_lets_one_through_however_many_come_at_once() {
     let seconds = Arc::new(AtomicU64::new(0));
     let clock = Arc::clone(&seconds);
-    let breaker = CircuitBreaker::new().threshold(1).recovery(Duration::from_secs(1)).clock(move || Duration::from_secs(clock.load(Ordering::SeqCst)));
-    let (inside, most, fails) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(true)));
+    let breaker = CircuitBreaker::new()
+        .threshold(1)
+        .recovery(Duration::from_secs(1))
+        .clock(move || Duration::from_secs(clock.load(Ordering::SeqCst)));
+    let (inside, most, fails) =
+        (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(true)));
     let (i, m, f) = (Arc::clone(&inside), Arc::clone(&most), Arc::clone(&fails));
     let t = Tool::new("t").description("A tool.").wrap(breaker).run(move || {
         let (inside, most, fails) = (Arc::clone(&i), Arc::clone(&m), Arc::clone(&f));
@@ -2302,10 +2710,13 @@ async fn j4_a_hundred_middlewares_around_one_call() {
             result
         });
     }
-    let app = Server::new("x", "1").tool(t.run(|| async {
-        Yields(3).await;
-        "done"
-    })).build().unwrap();
+    let app = Server::new("x", "1")
+        .tool(t.run(|| async {
+            Yields(3).await;
+            "done"
+        }))
+        .build()
+        .unwrap();
     let (_, _, body) = ask_modern(&service(&app), None, "tools/call", json!({"name": "t"})).await;
     assert!(body.contains("done"), "{body}");
 }
@@ -2314,7 +2725,8 @@ async fn j4_a_hundred_middlewares_around_one_call() {
 #[test]
 fn b10_an_approval_of_a_tool_that_was_replaced_meanwhile() {
     let ((one, run_one), (two, run_two)) = (counter(), counter());
-    let app = Server::new("x", "1").authorize(ask_first).tool(eraser("erase", run_one).sensitive(true)).build().unwrap();
+    let app =
+        Server::new("x", "1").authorize(ask_first).tool(eraser("erase", run_one).sensitive(true)).build().unwrap();
     block_on(async {
         for revision in [Revision::V2025_11_25] {
             let edited = app.clone();
@@ -2324,10 +2736,12 @@ fn b10_an_approval_of_a_tool_that_was_replaced_meanwhile() {
                 .can(Ability::ElicitationForm)
                 .on_request(move |_, _| {
                     let run_two = run_two.clone();
-                    edited.edit(|edit| {
-                        edit.remove("erase");
-                        edit.add(eraser("erase", run_two).sensitive(true));
-                    }).unwrap();
+                    edited
+                        .edit(|edit| {
+                            edit.remove("erase");
+                            edit.add(eraser("erase", run_two).sensitive(true));
+                        })
+                        .unwrap();
                     json!({"action": "accept", "content": {"approve": true}})
                 })
                 .connect();
@@ -2395,10 +2809,14 @@ fn k1_scopes_that_include_one_another_in_circles_and_chains_are_worked_out_quick
 async fn k2_nothing_scoped_or_hidden_is_public_by_default() {
     use mcp_server::CacheHint;
     let hint = || CacheHint::new().ttl(Duration::from_secs(60)).public();
-    let built = Server::new("x", "1").module(Module::new("m").cache(hint()).resource(Resource::new("a://s").scope("s").text("x"))).build();
+    let built = Server::new("x", "1")
+        .module(Module::new("m").cache(hint()).resource(Resource::new("a://s").scope("s").text("x")))
+        .build();
     println!("{:?}", built.as_ref().map(|_| ()).map_err(|error| error.to_string()));
     assert!(built.is_err());
-    let built = Server::new("x", "1").module(Module::new("m").scope("s").resource(Resource::new("a://s").cache(hint()).text("x"))).build();
+    let built = Server::new("x", "1")
+        .module(Module::new("m").scope("s").resource(Resource::new("a://s").cache(hint()).text("x")))
+        .build();
     assert!(built.is_err());
     let app = Server::new("x", "1")
         .cache(hint())
@@ -2418,7 +2836,12 @@ async fn k2_nothing_scoped_or_hidden_is_public_by_default() {
         println!("{method} {body}");
         assert_eq!(messages(&body)[0]["result"]["cacheScope"], "private", "{body}");
     }
-    let app = Server::new("x", "1").cache(hint()).visible(|_, _| true).resource(Resource::new("a://open").text("x")).build().unwrap();
+    let app = Server::new("x", "1")
+        .cache(hint())
+        .visible(|_, _| true)
+        .resource(Resource::new("a://open").text("x"))
+        .build()
+        .unwrap();
     for (method, params) in [("resources/list", json!({})), ("resources/read", json!({"uri": "a://open"}))] {
         let (_, _, body) = ask_modern(&service(&app), None, method, params).await;
         assert_eq!(messages(&body)[0]["result"]["cacheScope"], "private", "{body}");
@@ -2429,7 +2852,9 @@ async fn k2_nothing_scoped_or_hidden_is_public_by_default() {
 #[tokio::test]
 async fn k3_a_template_whose_variables_reach_into_anothers_space() {
     let app = Server::new("x", "1")
-        .resource_template(ResourceTemplate::new("f://private/{v}").scope("private").run(|v: String| format!("private {v}")))
+        .resource_template(
+            ResourceTemplate::new("f://private/{v}").scope("private").run(|v: String| format!("private {v}")),
+        )
         .resource_template(ResourceTemplate::new("f://{+path}").run(|path: String| format!("file {path}")))
         .authenticate(by_token)
         .build()

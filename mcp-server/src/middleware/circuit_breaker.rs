@@ -32,7 +32,8 @@ type Counts = dyn Fn(&CallError) -> bool + Send + Sync;
 /// A failure is one of the server's: an error that is hidden, a panic, a time limit, the error -32603
 /// ([`CallError::is_failure`]). What a model is told and that something was not found are none, as somebody got an answer. A
 /// [question](crate::ask) says nothing yet; nor do arguments that the schema refuses and callers whom an
-/// [authorizer](crate::Server::authorize) denies, since the code was not entered.
+/// [authorizer](crate::Server::authorize) denies, since the code was not entered; nor does a call that its client, or the server's
+/// own [`Timing`](crate::Timing), has ended. Code that hangs needs a time limit within.
 #[derive(Clone)]
 pub struct CircuitBreaker {
     threshold: u32,
