@@ -26,17 +26,14 @@ async fn quote(State(quotes): State<Quotes>) -> Result<u32, CallError> {
     Ok(quotes.fetch().await?)
 }
 
-fn server(quotes: Quotes) -> Server {
-    Server::new("quotes", "1.0.0")
-        .state(quotes)
-        .wrap(RateLimit::new(100, Duration::from_secs(60)))
-        .wrap(ConcurrencyLimit::new(64))
-        .tool(quote)
+fn server(quotes: Quotes, rate: RateLimit) -> Server {
+    Server::new("quotes", "1.0.0").state(quotes).wrap(rate).wrap(ConcurrencyLimit::new(64)).tool(quote)
 }
 
 #[tokio::main]
 async fn main() -> mcp_server::Result<()> {
-    server(Quotes { delay: Duration::from_millis(10), fails: false }).serve_stdio().await
+    let rate = RateLimit::new(100, Duration::from_secs(60));
+    server(Quotes { delay: Duration::from_millis(10), fails: false }, rate).serve_stdio().await
 }
 
 #[cfg(test)]

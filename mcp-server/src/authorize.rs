@@ -31,7 +31,8 @@ pub enum Authorization {
     /// It may not, for that reason, which the model reads.
     Deny(String),
     /// The person at the client is to say, who is shown this: "Delete the note `shopping`?". It has to be the same in each run of a
-    /// call, as with every [question](crate::ask).
+    /// call, as with every [question](crate::ask). The form has one field, `approve`, so that a test's client agrees with
+    /// `{"action": "accept", "content": {"approve": true}}`.
     Ask(String),
 }
 

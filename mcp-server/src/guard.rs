@@ -37,6 +37,9 @@ impl CacheHint {
     }
 
     /// By anybody, who may give it to anybody (CACHE-4): nothing that depends on who asks.
+    ///
+    /// It stays private where something depends on who asks all the same: the entry needs a [scope](crate::Tool::scope), which is an
+    /// error, or the server has an [init](crate::Server::init) or any [rule](crate::Server::visible) about who sees what, which is none.
     pub const fn public(mut self) -> Self {
         self.public = Some(true);
         self

@@ -239,8 +239,8 @@ pub use schemars;
 pub use serde_json::{Value, json};
 pub use visible::{EntryKind, Shown, Viewer};
 
-#[doc = include_str!("docs/elixir.md")]
-pub mod elixir {}
+#[doc = include_str!("docs/guide.md")]
+pub mod guide {}
 
 /// What the code that the macros write stands on, and no part of the API.
 #[doc(hidden)]

@@ -19,6 +19,7 @@ use crate::extract::Needs;
 use crate::facts::{Facts, Parts, Run, Terms, Workshop, facts, told};
 use crate::guard::Guards;
 use crate::middleware::Wraps;
+use crate::tool::Tool;
 use crate::ui::{self, Ui};
 
 /// A resource to be registered with [`Server::resource`](crate::Server::resource): a URI, what clients see, and what it holds.
@@ -126,9 +127,11 @@ impl Resource {
         self
     }
 
-    /// The same for those alone who may use a tool with these guards. What runs around the tool's calls stays there.
-    pub(crate) fn guarded_as(mut self, tool: &Guards) -> Self {
-        self.facts.guards = Guards { wraps: Wraps::new(), ..tool.clone() };
+    /// The same for those alone who may use that tool, whatever decides it: its guards, or a rule that goes by its tags. What runs around
+    /// the tool's calls stays there.
+    pub(crate) fn guarded_as(mut self, tool: &Tool) -> Self {
+        self.facts.guards = Guards { wraps: Wraps::new(), ..tool.guards.clone() };
+        self.facts.tags.clone_from(&tool.tags);
         self
     }
 

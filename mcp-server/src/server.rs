@@ -1,31 +1,30 @@
-//! The builder of a server.
+//! What a server is told: its builder.
+
+mod build;
 
 use std::any::type_name;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_core::answer::{Icon, Implementation};
-use mcp_core::catalog::Defect;
 use mcp_core::policy::{Policy, Seal};
-use mcp_core::{Caching, Endpoint, EndpointBuilder, ExtensionDecl, Revision, Span};
+use mcp_core::{Revision, Span};
 use serde_json::Value;
 
-use crate::ask::{self, UsedStates};
+use crate::ask::UsedStates;
 use crate::defaults::Defaults;
-use crate::error::BuildError;
-use crate::extension::{Extension, Methods};
+use crate::extension::Extension;
 use crate::extract::States;
 use crate::facts::Facts;
 use crate::guard::CacheHint;
-use crate::init::{self, Init};
+use crate::init::Init;
 use crate::into_entry::{IntoPrompt, IntoResource, IntoResourceTemplate};
 use crate::into_tool::{Entries, IntoTool, IntoTools};
 use crate::middleware::IntoMiddleware;
-use crate::module::{Home, Module};
+use crate::module::Module;
 use crate::redact::Redact;
-use crate::seal::Keys;
-use crate::serve::{App, Edit, Offers, Own, Transports};
-use crate::ui::{self, IntoApp};
+use crate::serve::{Edit, Offers, Transports};
+use crate::ui::IntoApp;
 use crate::visible::VisibleRule;
 
 /// Collects what a server is and offers; then it is built, or served at once.
@@ -193,8 +192,8 @@ impl Server {
         self
     }
 
-    /// What seals state that travels through clients (MRTR-8). Default: [`Keys::random`], which is right for one process;
-    /// servers that answer for one another need the same [`Keys`].
+    /// What seals state that travels through clients (MRTR-8). Default: [`Keys::random`](crate::Keys::random), which is right for one process;
+    /// servers that answer for one another need the same [`Keys`](crate::Keys).
     /// It is the state of code that [asks](crate::ask).
     pub fn seal(mut self, seal: impl Seal + 'static) -> Self {
         self.seal = Some(Arc::new(seal));
@@ -418,128 +417,9 @@ impl Server {
         }
         self
     }
-
-    /// Checks everything.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong, at once: each defect names the tool, the rule and the remedy. Also if the operating system
-    /// gives no random bytes for the default key.
-    pub fn build(self) -> Result<App, BuildError> {
-        let twice = self.twice.iter().map(|name| given_twice(name));
-        let mut defects: Vec<Defect> = twice.chain(init::given_again(&self.inits)).collect();
-        let mut policy = self.policy;
-        policy.timing.hibernate_after = self.hibernate_after.unwrap_or(policy.timing.hibernate_after);
-        policy.timing.idle = self.idle_timeout.unwrap_or(policy.timing.idle);
-        let init = self.inits.into_iter().next();
-        let seal = self.seal.or_else(|| match Keys::random() {
-            Ok(keys) => Some(Arc::new(keys)),
-            Err(error) => {
-                let message = format!("no random bytes for a key ({error}): give the server keys with `.seal(..)`");
-                defects.push(Defect { entry: "server".into(), rule: "MRTR-8", message: message.into() });
-                None
-            }
-        });
-        let mut states = self.states;
-        states.own = Home::new(None, self.defaults, None, &mut defects);
-        let logging = self.logging || wants_logging(&states);
-        states.asking = ask::Settings::new(&policy, self.used);
-        (states.init, states.assigns) = (init.as_ref().map(|init| init.keeps), policy.limits.assigns);
-        let mut endpoint = Endpoint::builder(self.who)
-            .policy(policy)
-            .tools(true)
-            .logging(logging)
-            .sessions(self.sessions)
-            .caching(self.cache.in_catalog().or(Caching::NONE))
-            .init(init.is_some());
-        endpoint = seal.into_iter().fold(endpoint, mcp_core::EndpointBuilder::seal);
-        endpoint =
-            self.implied.iter().fold(endpoint, |endpoint, (broad, narrow)| endpoint.scope_implies(broad, narrow));
-        #[cfg(feature = "http")]
-        if let Some(url) = self.transports.http.resource_metadata() {
-            endpoint = endpoint.resource_metadata(url);
-        }
-        if let Some(instructions) = &self.instructions {
-            endpoint = endpoint.instructions(instructions);
-        }
-        if let Some(revisions) = &self.revisions {
-            endpoint = endpoint.revisions(revisions);
-        }
-        let mut offers = self.offers.and(self.entries.wants());
-        offers.logging |= logging;
-        if self.entries.has_pages() || self.pages_apart {
-            endpoint = endpoint.extension(ExtensionDecl::new(ui::EXTENSION).with_legacy());
-        }
-        if self.pages_apart {
-            endpoint = endpoint.pages(ui::are_shown_by);
-        }
-        endpoint = offering(endpoint, offers);
-        for (name, settings) in &self.experimental {
-            endpoint = endpoint.experimental(name, &settings.to_string());
-        }
-        defects.extend(lacks_around(&states).chain(states.guarding.defects(&states)));
-        let states = Arc::new(states);
-        let mut methods = Methods::new();
-        for extension in self.extensions {
-            endpoint = endpoint.extension(extension.split(&states, &mut methods, &mut defects));
-        }
-        let init = init.map(|init| init.into_entry(&states, &mut defects));
-        let own = Own { methods, init, visible: self.visible.into() };
-        let table = self.entries.build(&states, self.coerce, offers).map_err(|found| defects.extend(found));
-        if let (Ok(table), Some(focus)) = (&table, &states.focus) {
-            defects.extend(focus.check(|name| table.has_tool(name)));
-        }
-        defects.extend(states.guarding.unused());
-        let endpoint = endpoint.build().map_err(|found| defects.extend(found));
-        #[cfg(feature = "http")]
-        defects.extend(self.transports.http.defects());
-        match (endpoint, table) {
-            (Ok(endpoint), Ok(table)) if defects.is_empty() => {
-                Ok(App::new(endpoint, states, self.coerce, offers, own, table, self.transports))
-            }
-            _ => Err(BuildError::new(defects)),
-        }
-    }
-}
-
-fn offering(mut endpoint: EndpointBuilder, offers: Offers) -> EndpointBuilder {
-    if offers.resources {
-        endpoint = endpoint.resources(true, true);
-    }
-    if offers.prompts {
-        endpoint = endpoint.prompts(true);
-    }
-    if offers.completions {
-        endpoint = endpoint.completions();
-    }
-    endpoint
 }
 
 /// Spans of the protocol are of whole milliseconds; one that is longer than can be said is as good as for ever.
 fn in_millis(span: Duration) -> Span {
     Span::millis(span.as_millis().try_into().unwrap_or(u64::MAX))
-}
-
-/// Whether what runs around calls logs to clients.
-fn wants_logging(states: &States) -> bool {
-    let around = states.wraps.needs().logging || states.own.defaults.guards.wraps.needs().logging;
-    around || states.guarding.wants_logging()
-}
-
-/// What is wrong with what runs around all calls.
-fn lacks_around(states: &States) -> impl Iterator<Item = Defect> {
-    let lacks = states.wraps.needs().states.into_iter().filter_map(|wanted| states.lacks(&wanted));
-    lacks.map(|lacks| Defect {
-        entry: "server".into(),
-        rule: "TOOL-6",
-        message: format!("what is wrapped around its calls: {lacks}").into(),
-    })
-}
-
-fn given_twice(name: &str) -> Defect {
-    let message = format!(
-        "the state `{name}` was given twice, and a tool could not tell them apart: wrap one in a type of its own, as in \
-         `struct Readers(Pool)`"
-    );
-    Defect { entry: "server".into(), rule: "TOOL-6", message: message.into() }
 }

@@ -61,7 +61,7 @@ pub struct Tool {
     annotations: ToolAnnotations,
     icons: Vec<Icon>,
     meta: Option<Value>,
-    tags: Map<String, Value>,
+    pub(crate) tags: Map<String, Value>,
     needs: Capabilities,
     logs: bool,
     input: Option<Given>,

@@ -53,7 +53,7 @@ use serde_json::{Number, Value};
 use crate::check::{Num, expected, quote, same};
 use crate::private::{self, Verdict};
 
-pub use subject::{List, Seen, Subject};
+pub use subject::{List, Numeric, Seen, Subject, Textual};
 
 pub(crate) const EMAIL: &str = "must be an email address";
 pub(crate) const URL: &str = "must be an absolute URL with a host, as in https://example.com/path";
@@ -63,7 +63,7 @@ pub(crate) const URL: &str = "must be an absolute URL with a host, as in https:/
 /// # Errors
 ///
 /// What it must be.
-pub fn email<T: Subject + ?Sized>(value: &T) -> Result<(), &'static str> {
+pub fn email<T: Textual + ?Sized>(value: &T) -> Result<(), &'static str> {
     text_that(value, texts::is_email, EMAIL)
 }
 
@@ -72,7 +72,7 @@ pub fn email<T: Subject + ?Sized>(value: &T) -> Result<(), &'static str> {
 /// # Errors
 ///
 /// What it must be.
-pub fn url<T: Subject + ?Sized>(value: &T) -> Result<(), &'static str> {
+pub fn url<T: Textual + ?Sized>(value: &T) -> Result<(), &'static str> {
     text_that(value, texts::is_url, URL)
 }
 
@@ -81,7 +81,7 @@ pub fn url<T: Subject + ?Sized>(value: &T) -> Result<(), &'static str> {
 /// # Errors
 ///
 /// What it must be.
-pub fn uuid<T: Subject + ?Sized>(value: &T) -> Result<(), &'static str> {
+pub fn uuid<T: Textual + ?Sized>(value: &T) -> Result<(), &'static str> {
     text_that(value, texts::is_uuid, "must be a UUID, as in 123e4567-e89b-12d3-a456-426614174000")
 }
 
@@ -90,7 +90,7 @@ pub fn uuid<T: Subject + ?Sized>(value: &T) -> Result<(), &'static str> {
 /// # Errors
 ///
 /// What it must be.
-pub fn iso_date<T: Subject + ?Sized>(value: &T) -> Result<(), &'static str> {
+pub fn iso_date<T: Textual + ?Sized>(value: &T) -> Result<(), &'static str> {
     text_that(value, texts::is_date, "must be a date that exists, as YYYY-MM-DD")
 }
 
@@ -99,7 +99,7 @@ pub fn iso_date<T: Subject + ?Sized>(value: &T) -> Result<(), &'static str> {
 /// # Errors
 ///
 /// What it must be.
-pub fn alphanumeric<T: Subject + ?Sized>(value: &T) -> Result<(), &'static str> {
+pub fn alphanumeric<T: Textual + ?Sized>(value: &T) -> Result<(), &'static str> {
     let fits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     text_that(value, fits, "must be letters and digits alone: a-z, A-Z, 0-9")
 }
@@ -122,7 +122,7 @@ pub fn non_empty<T: Subject + ?Sized>(value: &T) -> Result<(), &'static str> {
 /// # Errors
 ///
 /// What it must be, and what it is.
-pub fn positive<T: Subject + ?Sized>(value: &T) -> Result<(), String> {
+pub fn positive<T: Numeric + ?Sized>(value: &T) -> Result<(), String> {
     Limits::new((Bound::Excluded(0), Bound::Unbounded)).judge(value)
 }
 
@@ -131,7 +131,7 @@ pub fn positive<T: Subject + ?Sized>(value: &T) -> Result<(), String> {
 /// # Errors
 ///
 /// What it must be, and what it is.
-pub fn non_negative<T: Subject + ?Sized>(value: &T) -> Result<(), String> {
+pub fn non_negative<T: Numeric + ?Sized>(value: &T) -> Result<(), String> {
     Limits::new(0..).judge(value)
 }
 
@@ -143,7 +143,7 @@ pub fn non_negative<T: Subject + ?Sized>(value: &T) -> Result<(), String> {
 #[track_caller]
 pub fn range<T, N>(range: impl RangeBounds<N>) -> impl Fn(&T) -> Result<(), String> + Clone + Send + Sync + 'static
 where
-    T: Subject + ?Sized,
+    T: Numeric + ?Sized,
     N: private::Number + Clone,
 {
     let limits = Limits::new(range);
@@ -161,7 +161,7 @@ where
 #[track_caller]
 pub fn regex<T>(pattern: impl AsRef<str>) -> impl Fn(&T) -> Result<(), String> + Clone + Send + Sync + 'static
 where
-    T: Subject + ?Sized,
+    T: Textual + ?Sized,
 {
     let pattern = pattern.as_ref().to_owned();
     let regex = match regex_lite::Regex::new(&pattern) {

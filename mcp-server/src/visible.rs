@@ -200,7 +200,8 @@ impl Server {
     /// a [scope](crate::Tool::scope) as well.
     ///
     /// A rule answers from what it is given, at once: it runs while the session waits. It must not block and cannot change the server.
-    /// One that panics hides the entry, and the log says why. Lists of a server with rules are for no shared cache (CACHE-4).
+    /// One that panics hides the entry, and the log says why. What a server with rules answers, lists and
+    /// resources alike, is for no shared cache, whatever [hints](crate::CacheHint::public) say (CACHE-4).
     ///
     /// Clients are not told when what a rule goes by changes: they find out with the next list or use. So
     /// [`Ctx::assign`](crate::Ctx::assign) changes what its session sees from its next request on.

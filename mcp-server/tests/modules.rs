@@ -442,3 +442,23 @@ async fn an_app_and_its_page_are_for_the_same_callers_auth_6() {
     without.call("shows", ()).await.assert_fault(403);
     without.read("ui://shows/a.html").await.assert_fault_contains("Insufficient scope. Required: m shows");
 }
+
+#[tokio::test]
+async fn what_a_rule_hides_by_the_tags_of_an_app_it_hides_with_its_page() {
+    let shows = |name: &str| mcp_server::UiApp::new(tool(name).tag("admin", true).run(|| "x")).view("a.html", "<p>");
+    let rule = |entry: &mcp_server::Shown<'_>, viewer: &mcp_server::Viewer| {
+        entry.tag("admin") != true || viewer.has_scope("admin")
+    };
+    let module = Module::new("m").app(shows("inner"));
+    let app = Server::new("a", "1").app(shows("outer")).module(module).visible(rule).build().unwrap();
+    let mut bob = mcp_server::testing::Client::builder(&app).principal("bob").connect();
+    bob.request("resources/list", ()).await.assert_at("/result/resources", serde_json::json!([]));
+    let mut ann = mcp_server::testing::Client::builder(&app).principal("ann").scopes("admin").connect();
+    for name in ["outer", "inner"] {
+        let page = format!("ui://{name}/a.html");
+        bob.call(name, ()).await.assert_fault(-32602);
+        bob.read(&page).await.assert_fault(-32002);
+        ann.call(name, ()).await.assert_text("x");
+        ann.read(&page).await.assert_text("<p>");
+    }
+}

@@ -31,8 +31,8 @@ const SHOWN: usize = 10;
 /// See the [module](super) for how to write tests with it.
 ///
 /// Two clocks are at work. That of the protocol is the client's own: it stands still until [`advance`](Client::advance) moves
-/// it. What a tool sleeps on is its runtime's; under `#[tokio::test(start_paused = true)]` that one jumps by itself whenever
-/// everything waits for it.
+/// it. What a tool sleeps on is its runtime's; under `#[tokio::test(start_paused = true)]`, which needs tokio's feature
+/// `test-util`, that one jumps by itself whenever everything waits for it.
 #[derive(Debug)]
 pub struct Client {
     pub(super) driver: Driver,

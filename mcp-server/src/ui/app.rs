@@ -100,7 +100,7 @@ impl UiApp {
             Some(ui) => page.ui(ui),
             None => page,
         };
-        let page = page.guarded_as(&tool.guards);
+        let page = page.guarded_as(&tool);
         (tool.ui(uri), Some(page))
     }
 }

@@ -41,7 +41,7 @@ impl Seen<'_> {
 /// A type whose values the [validators](super) can look at. For one of your own, say what it holds:
 ///
 /// ```
-/// use mcp_server::validators::{self, Seen, Subject};
+/// use mcp_server::validators::{self, Seen, Subject, Textual};
 ///
 /// struct Address(String);
 ///
@@ -50,6 +50,9 @@ impl Seen<'_> {
 ///         self.0.seen()
 ///     }
 /// }
+///
+/// // Its values are texts.
+/// impl Textual for Address {}
 ///
 /// assert_eq!(validators::email(&Address("ada@example.com".into())), Ok(()));
 /// ```
@@ -63,6 +66,36 @@ pub trait Subject {
     /// What it is.
     fn seen(&self) -> Seen<'_>;
 }
+
+/// A [`Subject`] whose values may be texts: what the validators of texts take. An argument of another type could never fit.
+#[diagnostic::on_unimplemented(
+    message = "a validator of texts cannot look at `{Self}`, which is never a text",
+    label = "no text",
+    note = "for a type of your own that holds one, implement `mcp_server::validators::Textual`: `impl Textual for {Self} {{}}`"
+)]
+pub trait Textual: Subject {}
+
+/// A [`Subject`] whose values may be numbers: what the validators of numbers take.
+#[diagnostic::on_unimplemented(
+    message = "a validator of numbers cannot look at `{Self}`, which is never a number",
+    label = "no number",
+    note = "for a type of your own that holds one, implement `mcp_server::validators::Numeric`: `impl Numeric for {Self} {{}}`"
+)]
+pub trait Numeric: Subject {}
+
+impl Textual for str {}
+
+impl Textual for String {}
+
+impl Textual for Value {}
+
+impl Numeric for Value {}
+
+impl<T: Textual> Textual for Option<T> {}
+
+impl<T: Numeric> Numeric for Option<T> {}
+
+impl<B: Textual + ToOwned + ?Sized> Textual for Cow<'_, B> {}
 
 impl Subject for str {
     fn seen(&self) -> Seen<'_> {
@@ -89,6 +122,10 @@ macro_rules! pointers {
                 T::seen(self)
             }
         }
+
+        impl<T: Textual + ?Sized> Textual for $pointer {}
+
+        impl<T: Numeric + ?Sized> Numeric for $pointer {}
     )*};
 }
 
@@ -101,10 +138,16 @@ macro_rules! integers {
                 Seen::Number((*self).into())
             }
         }
+
+        impl Numeric for $integer {}
     )*};
 }
 
 integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+
+impl Numeric for f64 {}
+
+impl Numeric for f32 {}
 
 impl Subject for f64 {
     fn seen(&self) -> Seen<'_> {

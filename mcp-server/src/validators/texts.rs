@@ -41,7 +41,7 @@ fn is_authority(authority: &str) -> bool {
     let (user, place) = authority.rsplit_once('@').unwrap_or(("", authority));
     let (host, port) = match place.strip_prefix('[').and_then(|place| place.split_once(']')) {
         Some((address, "")) => (is_literal(address), ""),
-        Some((address, after)) => (is_literal(address) && after.starts_with(':'), &after[1..]),
+        Some((address, after)) => after.strip_prefix(':').map_or((false, ""), |port| (is_literal(address), port)),
         None => {
             let (host, port) = place.split_once(':').unwrap_or((place, ""));
             (!host.is_empty() && is_made_of(host, b""), port)

@@ -1,14 +1,15 @@
 //! Options that guard entries, and those of `#[tools(..)]`: what the builder is told of the same comes to the same lists.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_server::middleware::Next;
 use mcp_server::testing::Client;
 use mcp_server::{
-    App, Arguments, CacheHint, Common, Ctx, IntoApp as _, IntoPrompt as _, IntoResource as _,
-    IntoResourceTemplate as _, IntoTool as _, Module, Param, Prompt, Resource, ResourceTemplate, Revision, Server,
-    Shown, TaskSupport, Tool, ToolSet as _, Value, Viewer, app, json, prompt, resource, resource_template, tool, tools,
+    App, Arguments, Authorization, CacheHint, Common, Ctx, Module, Param, Prompt, Resource, ResourceTemplate, Revision,
+    Server, Shown, TaskSupport, Tool, ToolSet as _, UiApp, Value, Viewer, app, json, prompt, resource,
+    resource_template, tool, tools,
 };
 
 /// The account.
@@ -141,26 +142,34 @@ async fn a_block_with_options_is_the_module_that_is_built_by_hand() {
     assert_eq!(tool["_meta"], json!({"example.com/a": {"c": 2, "b": 1}}));
 }
 
-/// Does it.
-#[tool(scope = "a b", cache(ttl_ms = 1, private), sensitive, task_support = "required", visible = shown, wrap = around)]
-fn guarded() {}
+/// How often something ran around an entry.
+static AROUND: AtomicU32 = AtomicU32::new(0);
 
 async fn around(next: Next) -> mcp_server::middleware::CallResult {
+    AROUND.fetch_add(1, Ordering::Relaxed);
     next.run().await
 }
 
-#[resource("a://b", scope = "a", cache(private), visible = shown, wrap = around)]
+/// Does it.
+#[tool(scope = "a b", cache(ttl_ms = 1, private), sensitive, task_support = "required", visible = shown, wrap = around)]
+fn guarded() -> &'static str {
+    "done"
+}
+
+/// Holds.
+#[resource("a://b", scope = "a", cache(ttl_ms = 2, private), visible = shown, wrap = around)]
 fn held() -> &'static str {
     "held"
 }
 
-#[resource_template("a://b/{id}", scope = "a", visible = |_: &Shown, _: &Viewer| true, wrap = around)]
+/// Holds more.
+#[resource_template("a://b/{id}", scope = "a", cache(ttl_ms = 3), visible = |_: &Shown, v: &Viewer| v.has_scope("seen"), wrap = around)]
 fn holds(id: u32) -> String {
     id.to_string()
 }
 
 /// Asks.
-#[prompt(scope = SCOPE, cache(ttl_ms = 3), visible = shown, wrap = around)]
+#[prompt(scope = SCOPE, cache(ttl_ms = 4), visible = shown, wrap = around)]
 fn asks() -> &'static str {
     "?"
 }
@@ -168,23 +177,76 @@ fn asks() -> &'static str {
 const SCOPE: &str = "a b";
 
 /// Shows.
-#[app(view = "tests/macros/described.md", scope = "a", sensitive, visible = shown)]
-fn shows() {}
+#[app(view = "tests/macros/described.md", scope = "a", cache(ttl_ms = 5), sensitive, visible = shown, wrap = around)]
+fn shows() -> &'static str {
+    "shown"
+}
 
-#[test]
-fn the_options_of_every_attribute_are_those_of_the_builders() {
-    assert!(guarded.into_tool().is_sensitive());
-    assert!(Pages::entries(Arc::new(Pages(1))).tools.iter().all(|tool| !tool.is_sensitive()));
-    let built: [(String, String); 2] = [
-        (format!("{:?}", held.into_resource()), format!("{:?}", Resource::new("a://b").text("held").scope("a"))),
-        (
-            format!("{:?}", holds.into_resource_template()),
-            format!("{:?}", ResourceTemplate::new("a://b/{id}").run(|id: u32| id.to_string())),
-        ),
-    ];
-    for (macros, builder) in built {
-        assert_eq!(macros, builder);
+fn of_macros() -> App {
+    let server = Server::new("a", "1").authorize(Authorization::allow_all).tool(guarded).resource(held);
+    server.resource_template(holds).prompt(asks).app(shows).build().expect("it builds")
+}
+
+fn of_builders() -> App {
+    let hint = |millis| CacheHint::new().ttl(Duration::from_millis(millis));
+    let one_tool = Tool::new("guarded").description("Does it.").scope("a b").cache(hint(1).private()).sensitive(true);
+    let one_tool = one_tool.task_support(TaskSupport::Required).visible(shown).wrap(around).run(|| "done");
+    let fixed = Resource::new("a://b").name("held").description("Holds.").scope("a").cache(hint(2).private());
+    let template =
+        ResourceTemplate::new("a://b/{id}").name("holds").description("Holds more.").scope("a").cache(hint(3));
+    let question = Prompt::new("asks").description("Asks.").scope(SCOPE).cache(hint(4)).visible(shown).wrap(around);
+    let page = Tool::new("shows").description("Shows.").sensitive(true).run(|| "shown");
+    let page = UiApp::new(page).view_file("tests/macros/described.md").scope("a").cache(hint(5));
+    Server::new("a", "1")
+        .authorize(Authorization::allow_all)
+        .tool(one_tool)
+        .resource(fixed.visible(shown).wrap(around).run(|| "held"))
+        .resource_template(template.visible(shown).wrap(around).run(|id: u32| id.to_string()))
+        .prompt(question.run(|| "?"))
+        .app(page.visible(shown).wrap(around))
+        .build()
+        .expect("it builds")
+}
+
+/// What that client is told by every entry, and how often something ran around them.
+async fn told(app: &App, revision: Revision, scopes: &str) -> (Vec<Value>, u32) {
+    let mut client = Client::builder(app).revision(revision).principal("ada").scopes(scopes).connect();
+    let mut told = lists(app, revision).await;
+    AROUND.store(0, Ordering::Relaxed);
+    for name in ["guarded", "shows"] {
+        told.push(client.call(name, json!({})).await.json().clone());
     }
-    let _ = (asks.into_prompt(), shows.into_app());
-    assert_eq!((held(), holds(1).as_str(), asks()), ("held", "1", "?"));
+    for uri in ["a://b", "a://b/7", "ui://shows/described.md"] {
+        told.push(client.read(uri).await.json().clone());
+    }
+    told.push(client.get_prompt("asks", json!({})).await.json().clone());
+    (told, AROUND.load(Ordering::Relaxed))
+}
+
+#[tokio::test]
+async fn the_options_of_every_attribute_are_those_of_the_builders() {
+    let (macros, builders) = (of_macros(), of_builders());
+    for revision in Revision::ALL {
+        // All that is asked, the scope alone that is seen, the other scopes alone, and nothing.
+        for (scopes, around) in [("a b seen", 5), ("a seen", 3), ("a b", 0), ("", 0)] {
+            let of_macros = told(&macros, revision, scopes).await;
+            let of_builders = told(&builders, revision, scopes).await;
+            assert_eq!(of_macros, of_builders, "{revision}: {scopes}");
+            assert_eq!(of_macros.1, around, "{revision}: {scopes}");
+        }
+    }
+    // An authorizer that denies shows which are sensitive.
+    let server = Server::new("a", "1").authorize(Authorization::deny_all).tool(guarded).app(shows);
+    let app = server.build().expect("it builds");
+    let mut client = Client::builder(&app).principal("ada").scopes("a b seen").connect();
+    for name in ["guarded", "shows"] {
+        client.call(name, json!({})).await.assert_error_contains("Not allowed");
+    }
+    // Hints reach the clients that know them.
+    let mut client = Client::builder(&macros).revision(Revision::MODERN).principal("ada").scopes("a b seen").connect();
+    for (uri, ttl) in [("a://b", 2), ("a://b/7", 3), ("ui://shows/described.md", 5)] {
+        client.read(uri).await.assert_at("/result/ttlMs", ttl);
+    }
+    assert!(Pages::entries(Arc::new(Pages(1))).tools.iter().all(|tool| !tool.is_sensitive()));
+    assert_eq!((guarded(), held(), holds(1).as_str(), asks(), shows()), ("done", "held", "1", "?", "shown"));
 }
