@@ -13,6 +13,18 @@ mod unit;
 
 use unit::{Unit, Values};
 
+/// The usual spelling of a URI, if that is another: `%65` is `e`, and `%2f` is `%2F` (RFC 3986, 6.2.2). `None` also if an escape is none.
+pub(crate) fn respelled(uri: &str) -> Option<String> {
+    if !uri.contains('%') {
+        return None;
+    }
+    let mut usual = String::with_capacity(uri.len());
+    for unit in unit::Units(uri.as_bytes()) {
+        unit::write(unit?, &mut usual);
+    }
+    (usual != uri).then_some(usual)
+}
+
 /// The longest template, in bytes. An author writes it, and what a match costs grows with it.
 pub const TEMPLATE_LIMIT: usize = 1024;
 

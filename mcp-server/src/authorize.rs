@@ -108,13 +108,17 @@ const KEY: &str = "mcp-server/approval";
 const UNKNOWN: &str = "Not allowed: it could not be found out whether it may be called.";
 
 impl Authorizer {
-    /// Enters the code, if this call of it is allowed.
+    /// Enters the code, if this call of it is allowed, as it is shown to who decides.
     pub(crate) async fn before<F: Future<Output = CallResult>>(
         &self,
+        shown: &Ctx,
         ctx: Ctx,
         enter: impl FnOnce(Ctx) -> F,
     ) -> CallResult {
-        self.permit(&ctx).await?;
+        if let Err(error) = self.permit(shown).await {
+            ctx.left().iter().for_each(|left| left.not_entered());
+            return Err(error);
+        }
         let result = enter(ctx.clone().behind(KEY)).await;
         result.map_err(|error| ctx.ended_behind(KEY, error))
     }

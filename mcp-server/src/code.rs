@@ -222,17 +222,22 @@ impl Entry {
 
     /// What comes of the code, for those around it: not put into words yet.
     pub(crate) async fn raw(self: Arc<Self>, ctx: Ctx) -> CallResult {
-        let Some(authorizer) = self.authorizer() else {
-            return self.left_by(ctx.left(), contain(|| self.run(ctx))).await;
-        };
         match contain(|| self.judge(&ctx)) {
             // Judged once: what is asked about is what the code gets.
-            Ok(Ok(given)) => {
-                let enter = |ctx: Ctx| self.left_by(ctx.left(), contain(|| self.enter(ctx, given)));
-                authorizer.before(ctx, enter).await
-            }
+            Ok(Ok(given)) => match self.authorizer() {
+                Some(authorizer) => {
+                    let shown = ctx.clone().with_arguments(&given);
+                    let enter = |ctx: Ctx| self.left_by(ctx.left(), contain(|| self.enter(ctx, given)));
+                    authorizer.before(&shown, ctx, enter).await
+                }
+                None => self.left_by(ctx.left(), contain(|| self.enter(ctx, given))).await,
+            },
             // What the schema refuses is told so, and nobody is asked about it.
-            Ok(Err(refused)) => self.left_by(ctx.left(), Ok(refused)).await,
+            Ok(Err(refused)) => {
+                let left = ctx.left();
+                left.iter().for_each(|left| left.not_entered());
+                self.left_by(left, Ok(refused)).await
+            }
             Err(panic) => self.left_by(None, Err(panic)).await,
         }
     }
@@ -335,6 +340,14 @@ impl Entry {
             return Outcome::Fail(not_let_in());
         }
         Outcome::Fail(Fault::internal(format!("Internal error: the {noun} panicked")))
+    }
+
+    /// The same for what runs around it.
+    pub(crate) fn broken(&self, panic: Box<dyn Any + Send>) -> CallError {
+        match self.panicked(panic) {
+            Outcome::Fail(fault) => CallError::fault(fault),
+            _ => CallError::hidden("what runs around the code panicked"),
+        }
     }
 
     fn now<S: Subject>(&self, ending: &Ending<S>, result: Result<S::Answer, CallError>) -> Running {

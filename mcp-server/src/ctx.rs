@@ -10,6 +10,7 @@ use mcp_core::trace::TraceContext;
 use mcp_core::{Ability, Call, CallId, Caller, Kind, Note, Peer, Time};
 use serde_json::{Map, Value};
 
+use crate::arguments::Given;
 use crate::ask::{self, Memory};
 use crate::call_error::CallError;
 use crate::cancel::{Cancelled, Signal};
@@ -94,6 +95,14 @@ impl Ctx {
 
     pub(crate) fn set_resume(&mut self, resume: Option<Resume>) {
         self.call.resume = resume.map(Box::new);
+    }
+
+    /// The same with the arguments as a tool's code gets them: with what its schema adds or turns into another type.
+    pub(crate) fn with_arguments(mut self, given: &Given) -> Self {
+        if let (Kind::Tool { arguments, .. }, Given::Changed(value)) = (&mut self.call.kind, given) {
+            *arguments = value.to_string().into();
+        }
+        self
     }
 
     pub(crate) fn set_common(&mut self, members: Map<String, Value>) {

@@ -195,7 +195,7 @@ impl IntoTools for Manifest {
         let Self { mut tools, defects, place, .. } = self;
         for tool in &mut tools {
             if !tool.has_code() {
-                let code = format!("it has no code: bind some with `.run({:?}, ..)`", tool.name());
+                let code = format!("it has no code: bind some with `.run({:?}, ..)`", reflect(tool.name()));
                 tool.wrong("TOOL-6", code);
             }
         }

@@ -9,7 +9,9 @@ mod form;
 mod time_limit;
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::task::Poll;
 
 pub use mcp_core::answer::Answer;
 
@@ -21,6 +23,7 @@ pub use self::form::IntoMiddleware;
 #[cfg(feature = "tokio")]
 pub use self::time_limit::TimeLimit;
 use crate::call_error::CallError;
+use crate::code::contain;
 use crate::ctx::Ctx;
 use crate::extract::Needs;
 pub use crate::rate_limit::{RateKeyInput, RateLimit};
@@ -77,7 +80,15 @@ impl Next {
     /// The future runs all of the code that does not block, so that what holds while it is polled holds there: the task-locals of tokio,
     /// the spans of `tracing`. [Blocking](crate::Tool::run_blocking) code is on a thread of its own, and has neither.
     pub async fn run(self) -> CallResult {
-        self.0.run().await
+        let entry = Arc::clone(&self.0.entry);
+        let mut running = contain(|| self.0.run()).map_err(|panic| entry.broken(panic))?;
+        let result = poll_fn(|cx| match contain(|| running.as_mut().poll(cx)) {
+            Ok(polled) => polled,
+            Err(panic) => Poll::Ready(Err(entry.broken(panic))),
+        })
+        .await;
+        contain(|| drop(running)).map_err(|panic| entry.broken(panic))?;
+        result
     }
 }
 

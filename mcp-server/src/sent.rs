@@ -12,7 +12,7 @@ use mcp_core::drive::Link;
 /// - Dropped, which a `;` does: a client that reads slowly costs no memory and no time. Of progress it gets the latest, of log
 ///   messages the newest.
 /// - Awaited: ready once the client has taken enough for more to be said, which is at once unless it reads too slowly. A tool that
-///   awaits all that it says loses none of its log messages, and is as fast as its client. The limit is
+///   awaits all that it says, in one task, loses none of its log messages, and is as fast as its client. The limit is
 ///   [`Limits::window`](mcp_core::policy::Limits::window) unsent bytes of the stream that the call is answered on; over stdio that is
 ///   the client's only one, so what other calls say without waiting may still push log messages out.
 ///

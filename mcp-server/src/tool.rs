@@ -578,7 +578,8 @@ impl Tool {
         home: &Home,
         report: &mut Report<'_>,
     ) -> Option<Input> {
-        let making = Making { code: derived, coerce: self.coerce.unwrap_or(coerce), common, home };
+        let shown = self.is_sensitive();
+        let making = Making { shown, code: derived, coerce: self.coerce.unwrap_or(coerce), common, home };
         let params = std::mem::take(&mut self.params);
         let by_params = !params.is_empty();
         if self.open && !by_params {

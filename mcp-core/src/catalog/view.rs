@@ -17,6 +17,7 @@ use super::{Catalog, Prompt, Resource, Template, Tool, digest, digest_on};
 use crate::caching::{CacheHint, ListHint};
 use crate::fault::Fault;
 use crate::peer::{Revision, Scopes};
+use crate::uri_template;
 use crate::wire::write;
 
 /// All of a catalogue, or a part of it. Cheap to clone; a list and a call that use the same view agree.
@@ -297,7 +298,8 @@ impl View {
         self.find(&self.catalog.templates, uri)
     }
 
-    /// What answers for a URI: the resource that has it, else the first template that matches (RES-11).
+    /// What answers for a URI: the resource that has it, also if it is spelled with escapes that need not be, as templates take them;
+    /// else the first template that matches (RES-11).
     ///
     /// The first of the whole catalogue decides: if that is hidden, nothing answers, as a rule about who may see it holds for
     /// every URI that it serves.
@@ -307,7 +309,8 @@ impl View {
             return None;
         }
         let Catalog { resources, templates, .. } = &*self.catalog;
-        if let Some(index) = resources.position(uri) {
+        let respelled = || resources.position(&uri_template::respelled(uri)?);
+        if let Some(index) = resources.position(uri).or_else(respelled) {
             return self.shows(resources, index).then(|| Found::Resource(&resources.items[index]));
         }
         let matching = |(index, template): (usize, &'_ Template)| Some((index, template.compiled()?.matches(uri)?));

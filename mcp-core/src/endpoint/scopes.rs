@@ -75,19 +75,19 @@ impl Endpoint {
 
 /// What was declared, and what follows from it.
 pub(super) fn closure(implied: &[(Box<str>, Scopes)]) -> Implied {
+    let mut direct: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (broad, narrow) in implied {
+        direct.entry(broad).or_default().extend(narrow.iter());
+    }
     let mut closure = Implied::new();
-    for (broad, _) in implied {
-        let mut all = BTreeSet::new();
-        let mut open = alloc::vec![&**broad];
+    for broad in direct.keys() {
+        let mut all: BTreeSet<&str> = BTreeSet::new();
+        let mut open = alloc::vec![*broad];
         while let Some(scope) = open.pop() {
-            for narrow in implied.iter().filter(|(own, _)| **own == *scope).flat_map(|(_, narrow)| narrow.iter()) {
-                // A circle comes back to what is there already.
-                if all.insert(narrow.into()) {
-                    open.push(narrow);
-                }
-            }
+            // A circle comes back to what is there already.
+            open.extend(direct.get(scope).into_iter().flatten().filter(|narrow| all.insert(**narrow)));
         }
-        closure.insert(broad.clone(), all);
+        closure.insert((*broad).into(), all.into_iter().map(Into::into).collect());
     }
     closure
 }

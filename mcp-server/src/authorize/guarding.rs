@@ -37,8 +37,9 @@ impl Server {
     /// ```
     ///
     /// It runs within all [middleware](Server::wrap), after the arguments were held against their schema and before anything else of
-    /// the tool, on each run of a call that [asks](crate::ask). Who is denied is told so in words that a model may read. If it fails or panics,
-    /// the call is denied.
+    /// the tool, on each run of a call that [asks](crate::ask). [`Ctx::arguments`](crate::Ctx::arguments) has them as the code gets
+    /// them: with defaults, and with what the schema turns into another type. Who is denied is told so in words that a model may
+    /// read. If it fails or panics, the call is denied; so it is if the authorizer itself [asks](crate::Ctx::ask).
     ///
     /// With [`Authorization::Ask`](crate::Authorization::Ask) the person is shown a form with one field, `approve`. Whatever they say but yes is a
     /// no; so is a client that cannot ask them. An approval is for one call of one user with the same arguments, also in what that call

@@ -30,8 +30,10 @@ type Counts = dyn Fn(&CallError) -> bool + Send + Sync;
 /// the methods below makes it one of its own.
 ///
 /// A failure is one of the server's: an error that is hidden, a panic, a time limit, the error -32603
-/// ([`CallError::is_failure`]). What a model is told, that something was not found and that arguments are wrong are none, as somebody
-/// got an answer. A [question](crate::ask) says nothing yet.
+/// ([`CallError::is_failure`]). What a model is told and that something was not found are none, as somebody got an answer. A
+/// [question](crate::ask) says nothing yet; nor do arguments that the schema refuses and callers whom an
+/// [authorizer](crate::Server::authorize) denies, since the code was not entered; nor does a call that its client, or the server's
+/// own [`Timing`](crate::Timing), has ended. Code that hangs needs a time limit within.
 #[derive(Clone)]
 pub struct CircuitBreaker {
     threshold: u32,
@@ -206,11 +208,14 @@ impl Middleware for CircuitBreaker {
         };
         let mut entered = Entered { breaker: self, key, probe, failed: None };
         let result = next.run().await;
-        entered.failed = match &result {
+        let failed = match &result {
             Ok(_) => Some(false),
             Err(error) if error.is_question() => None,
             Err(error) => Some(self.is_failure(error)),
         };
+        // What its code stands on was not tried.
+        let untried = ctx.left().is_some_and(|left| left.is_unentered());
+        entered.failed = failed.filter(|failed| *failed || !untried);
         result
     }
 

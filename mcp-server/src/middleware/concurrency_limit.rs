@@ -28,7 +28,7 @@ use crate::extract::{Needs, Wanted};
 /// Those that wait are calls that run, of which each client may have as many as [`Limits`](crate::Limits) allow; one that is
 /// cancelled leaves the line. [Blocking](crate::Tool::run_blocking) code that is cancelled, or runs past a
 /// [`TimeLimit`](super::TimeLimit), has its place until it has ended. While a client is [asked](crate::ask), its call holds no place. A call must not wait for another of the
-/// same limit.
+/// same limit; one that comes by a limit twice, around the server and around the tool, takes one place.
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimit {
     places: Arc<Semaphore>,
@@ -74,6 +74,11 @@ impl Drop for Place {
 
 impl Middleware for ConcurrencyLimit {
     async fn call(&self, ctx: Ctx, next: Next) -> CallResult {
+        // Around a server and one of its tools, it would wait for itself.
+        let is_its = |permit: &OwnedSemaphorePermit| Arc::ptr_eq(permit.semaphore(), &self.places);
+        if ctx.left().is_some_and(|left| left.holds(is_its)) {
+            return next.run().await;
+        }
         let places = Arc::clone(&self.places);
         let place = match self.refuses {
             true => places.try_acquire_owned().ok(),

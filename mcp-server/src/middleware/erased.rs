@@ -5,6 +5,7 @@ use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{CallResult, Middleware, Next};
@@ -73,6 +74,8 @@ impl fmt::Debug for Wraps {
 pub(crate) struct Left {
     /// What came of the code.
     result: Mutex<Option<CallResult>>,
+    /// Whether the code was not reached, as its arguments were wrong or its caller may not.
+    unentered: AtomicBool,
     /// What those around it hold for as long as it runs.
     #[cfg(feature = "tokio")]
     held: Mutex<Vec<Held>>,
@@ -92,10 +95,25 @@ impl Left {
         lock(&self.result).take()
     }
 
+    /// The code is not reached.
+    pub(crate) fn not_entered(&self) {
+        self.unentered.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_unentered(&self) -> bool {
+        self.unentered.load(Ordering::Relaxed)
+    }
+
     /// For code that goes on when those around it have gone, as what blocks does: it [takes](Left::take_held) that along.
     #[cfg(feature = "tokio")]
     pub(super) fn hold(&self, held: &Held) {
         lock(&self.held).push(Arc::clone(held));
+    }
+
+    /// Whether something of that kind is held.
+    #[cfg(feature = "tokio")]
+    pub(super) fn holds<T: Any>(&self, is_it: impl Fn(&T) -> bool) -> bool {
+        lock(&self.held).iter().any(|held| held.downcast_ref().is_some_and(&is_it))
     }
 
     /// Holds it no longer, if it still does.

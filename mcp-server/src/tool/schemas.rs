@@ -64,6 +64,8 @@ impl Input {
 
 /// What the schema of the arguments is made of, beside what describes them.
 pub(super) struct Making<'a> {
+    /// Whether somebody else than the code looks at the arguments, who does not know what its type fills in.
+    pub(super) shown: bool,
     /// What the code takes.
     pub(super) code: fn() -> Value,
     pub(super) coerce: bool,
@@ -80,7 +82,7 @@ impl Making<'_> {
             return Input::of(text, Rules::nothing());
         }
         let all = !self.common.is_empty() && takes_all(self.code);
-        let options = Options { coerce: self.coerce, defaults: all, ..Options::default() };
+        let options = Options { coerce: self.coerce, defaults: all || self.shown, ..Options::default() };
         if self.common.is_empty() {
             let rules = rules(Rules::compile(&derived.marked, &derived.checks, options), report);
             return Input::of(derived.published.to_string(), rules);
