@@ -48,7 +48,7 @@ use crate::schema::{self, Check, Derived};
 /// | tags, `_meta` | recursively; what the entry says wins |
 /// | hints | one by one; what the tool says wins |
 /// | cache hint | both parts by themselves; what the entry says wins |
-/// | scopes, sensitive | added: nothing takes an obligation back |
+/// | scopes, sensitive (as destructive tools are) | added: nothing takes an obligation back |
 ///
 /// Params and hints are for tools; all else is for resources, templates and prompts too. A module within a module has the
 /// defaults of both, and the inner one's win.
@@ -136,7 +136,8 @@ macro_rules! defaulting {
             self
         }
 
-        /// Hints that the tools may destroy something, where one does not say otherwise.
+        /// Hints that the tools may destroy something, where one does not say otherwise. All of them are then
+        /// [sensitive](crate::Tool::is_sensitive), also one that publishes another hint.
         pub const fn destructive(mut self, hint: bool) -> Self {
             self.$($at.)*annotations.destructive = Some(hint);
             self
@@ -214,6 +215,11 @@ impl Defaults {
         }
     }
 
+    /// Whether all tools are sensitive, whatever they say themselves: an annotation can only add an obligation.
+    pub(crate) fn are_sensitive(&self) -> bool {
+        self.sensitive || self.annotations.destructive == Some(true)
+    }
+
     /// The same for a module within one that has those.
     pub(crate) fn within(mut self, outer: &Self) -> Self {
         let kept = outer.params.iter().filter(|param| self.params.iter().all(|own| own.name != param.name));
@@ -222,8 +228,8 @@ impl Defaults {
         self.types.splice(0..0, outer.types.iter().cloned());
         merge(&mut self.tags, &outer.tags);
         merge_meta(&mut self.meta, outer.meta.as_ref());
+        self.sensitive |= outer.are_sensitive();
         merge_annotations(&mut self.annotations, &outer.annotations);
-        self.sensitive |= outer.sensitive;
         self.guards.add(&outer.guards);
         self
     }

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Client, text};
-use mcp_server::{Manifest, Server, Tool, Value, json};
+use mcp_server::{Manifest, Module, Server, Tool, Value, json};
 
 /// Entry, rule and message of each thing that is wrong.
 fn told(manifest: Manifest) -> Vec<(String, &'static str, String)> {
@@ -230,6 +230,22 @@ fn obligations_of_defaults_add_up() {
     };
     assert!(is_sensitive(json!({"sensitive": true})) && is_sensitive(json!({"annotations": {"sensitive": true}})));
     assert!(!is_sensitive(json!({"sensitive": false})) && !is_sensitive(json!({"scope": "a"})));
+}
+
+#[test]
+fn no_definition_takes_back_what_the_defaults_destroy_tool_17() {
+    let tool = json!({
+        "name": "a", "description": "d", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": false},
+    });
+    let manifest =
+        |defaults: Value| Manifest::json(json!({"defaults": defaults, "tools": [tool]}).to_string()).run("a", || ());
+    let destroys = json!({"annotations": {"destructiveHint": true}});
+    expect(&told(manifest(destroys.clone())), &[("a", "TOOL-17", "it is sensitive")]);
+    let module = Module::new("m").destructive(true).tools(manifest(json!({"annotations": {"destructiveHint": false}})));
+    let error = Server::new("test", "1").module(module).build().expect_err("the module destroys").to_string();
+    assert!(error.contains("it is sensitive"), "{error}");
+    let allowed = Server::new("test", "1").allow_unguarded(["a"]).tools(manifest(destroys)).build();
+    assert!(allowed.is_ok(), "{allowed:?}");
 }
 
 #[test]

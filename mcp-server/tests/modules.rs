@@ -292,6 +292,34 @@ fn obligations_add_up_cache_4() {
     assert!(Server::new("a", "1").module(Module::new("outer").cache(public()).module(inner)).build().is_ok());
 }
 
+#[test]
+fn no_tool_takes_back_that_its_module_destroys_tool_17() {
+    let harmless = || tool("t").destructive(false).run(|| ());
+    let destroys = || Module::new("m").destructive(true);
+    let servers = [
+        ("in a module", Server::new("a", "1").module(destroys().tool(harmless()))),
+        ("in one within it", Server::new("a", "1").module(destroys().module(Module::new("n").tool(harmless())))),
+        (
+            "in one within it that says otherwise",
+            Server::new("a", "1").module(destroys().module(Module::new("n").destructive(false).tool(harmless()))),
+        ),
+        ("of the server", Server::new("a", "1").defaults(Defaults::new().destructive(true)).tool(harmless())),
+    ];
+    for (which, server) in servers {
+        let found = refused(server);
+        assert!(found.len() == 1 && found[0].starts_with("`t`: it is sensitive"), "{which}: {found:?}");
+    }
+    let module = destroys().destructive(false).tool(harmless());
+    assert!(Server::new("a", "1").module(module).build().is_ok(), "what a module says last is what it says");
+}
+
+#[tokio::test]
+async fn a_tool_of_a_module_that_destroys_says_itself_what_is_published_tool_15() {
+    let module = Module::new("m").destructive(true).tool(tool("t").destructive(false).run(|| ()));
+    let mut client = Client::of(Server::new("a", "1").allow_unguarded(["t"]).module(module));
+    assert_eq!(client.listed("t").await["annotations"], json!({"destructiveHint": false}));
+}
+
 #[tokio::test]
 async fn resources_templates_and_prompts_are_grouped_too() {
     let module = Module::new("docs")

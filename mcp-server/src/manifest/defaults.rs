@@ -78,7 +78,9 @@ impl Defaults {
         }
         let sensitive = |members: &Map<String, Value>| {
             members.get("sensitive") == Some(&Value::Bool(true))
-                || members.get("annotations").and_then(|hints| hints.get("sensitive")) == Some(&Value::Bool(true))
+                || ["sensitive", "destructiveHint"].iter().any(|hint| {
+                    members.get("annotations").and_then(|hints| hints.get(*hint)) == Some(&Value::Bool(true))
+                })
         };
         match self.members.get("sensitive") {
             _ if sensitive(&self.members) => drop(definition.insert("sensitive".into(), true.into())),

@@ -27,10 +27,10 @@ impl Tool {
         let defaults = &home.defaults;
         merge(&mut self.tags, &defaults.tags);
         merge_meta(&mut self.meta, defaults.meta.as_ref());
-        merge_annotations(&mut self.annotations, &defaults.annotations);
-        if defaults.sensitive {
+        if defaults.are_sensitive() {
             self.sensitive = Some(true);
         }
+        merge_annotations(&mut self.annotations, &defaults.annotations);
         self.guards.add(&defaults.guards);
         if let Some((rule, what)) = self.guards.conflict() {
             report.add(rule, what);
