@@ -8,7 +8,7 @@ use crate::arguments::{self, Arguments, Given};
 use crate::call_error::CallError;
 use crate::check::Rules;
 use crate::ctx::Ctx;
-use crate::defaults::CommonType;
+use crate::defaults::{CommonParam, CommonType};
 use crate::extract::{Extract, Needs};
 
 /// The default params of the module, for code with arguments of its own: `P` is a type that the module has with
@@ -71,9 +71,11 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    pub(crate) fn types(known: &[CommonType], names: &[Box<str>]) -> Vec<(TypeId, Vec<Box<str>>)> {
-        let of = |known: &CommonType| known.names.iter().filter(|name| names.contains(name)).cloned().collect();
-        known.iter().map(|known| (known.id, of(known))).collect()
+    /// The fields that each type reads. What a module within the one that gives it has in place of a field is none: it may be
+    /// of another type.
+    pub(crate) fn types(known: &[CommonType], params: &[CommonParam]) -> Vec<(TypeId, Vec<Box<str>>)> {
+        let fields = |id: TypeId| params.iter().filter(move |param| param.group.of == Some(id));
+        known.iter().map(|known| (known.id, fields(known.id).map(|param| param.name.clone()).collect())).collect()
     }
 
     /// Takes them out.

@@ -90,7 +90,6 @@ pub(crate) struct Group {
 #[derive(Clone)]
 pub(crate) struct CommonType {
     pub(crate) id: TypeId,
-    pub(crate) names: Arc<[Box<str>]>,
     pub(crate) required: Arc<[Box<str>]>,
 }
 
@@ -191,9 +190,8 @@ impl Defaults {
         let before = self.params.len();
         self.add(&marked, checks, Some(id));
         let added = &self.params[before..];
-        let names = |all: bool| added.iter().filter(move |param| all || param.required).map(|param| param.name.clone());
-        let (names, required) = (names(true).collect(), names(false).collect());
-        self.types.push(CommonType { id, names, required });
+        let required = added.iter().filter(|param| param.required).map(|param| param.name.clone()).collect();
+        self.types.push(CommonType { id, required });
     }
 
     fn add(&mut self, marked: &Value, checks: Vec<Check>, of: Option<TypeId>) {

@@ -276,6 +276,20 @@ async fn a_module_within_a_module_has_the_defaults_of_both() {
     }
 }
 
+#[tokio::test]
+async fn a_module_within_one_has_a_field_of_its_own_beside_those_of_the_type_tool_9() {
+    let inner = Module::new("inner").param(Param::string("limit").required()).tool(tool("t").run(
+        |Common(account): Common<Account>, Common(all): Common<Value>| {
+            format!("{} {} {all}", account.account_id, account.limit)
+        },
+    ));
+    let outer = Module::new("outer").arguments::<Account>().module(inner);
+    let mut client = Client::of(Server::new("a", "1").module(outer));
+    assert_eq!(client.listed("t").await["inputSchema"]["properties"]["limit"], json!({"type": "string"}));
+    let answer = client.call("t", json!({"account_id": "ab", "limit": "many"})).await;
+    assert_eq!(text(&answer), r#"ab 10 {"account_id":"ab","limit":"many"}"#);
+}
+
 #[test]
 fn obligations_add_up_cache_4() {
     let sensitive = tool("t").sensitive(false);

@@ -57,7 +57,7 @@ impl Input {
             // What is wrong with them was told of the module.
             Rules::compile(&marked, &checks, Options { defaults: true, ..Options::default() }).ok()
         });
-        let types = Taken::types(types, &names);
+        let types = Taken::types(types, &self.common);
         Some(Taken { names, types, strips: self.strips, fills: fills.flatten() })
     }
 }
