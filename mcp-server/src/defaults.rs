@@ -62,6 +62,8 @@ pub struct Defaults {
     pub(crate) annotations: ToolAnnotations,
     pub(crate) sensitive: bool,
     pub(crate) guards: Guards,
+    /// Whether params were told that cannot be had: what tools make of them is not looked at then.
+    pub(crate) unfit: bool,
     /// What was wrong with what it was told, by rule.
     pub(crate) wrong: Vec<(&'static str, Box<str>)>,
 }
@@ -184,6 +186,7 @@ impl Defaults {
         if let Some(why) = no_struct(&marked) {
             let name = type_name::<A>();
             let what = format!("`{name}` cannot be default params ({why}): take a struct with named fields");
+            self.unfit = true;
             return self.wrong.push(("TOOL-4", what.into()));
         }
         let id = TypeId::of::<A>();
@@ -224,6 +227,7 @@ impl Defaults {
         let kept: Vec<CommonParam> = kept.cloned().collect();
         self.params.splice(0..0, kept);
         self.types.splice(0..0, outer.types.iter().cloned());
+        self.unfit |= outer.unfit;
         merge(&mut self.tags, &outer.tags);
         merge_meta(&mut self.meta, outer.meta.as_ref());
         self.sensitive |= outer.are_sensitive();

@@ -213,12 +213,18 @@ impl Home {
             // Each tool would tell it again.
             defaults.params.clear();
             defaults.types.clear();
+            defaults.unfit = true;
         }
         defects.extend(wrong.into_iter().map(|(rule, message)| Defect { entry: entry(), rule, message }));
         if let Some(outer) = outer {
             defaults = defaults.within(&outer.defaults);
         }
         Arc::new(Self { name, defaults })
+    }
+
+    /// What gives it default params: a method.
+    pub(crate) const fn giver(&self) -> &'static str {
+        if self.name.is_some() { "param" } else { "defaults" }
     }
 
     /// What it is called in a sentence.

@@ -36,7 +36,8 @@ impl Tool {
             report.add(rule, what);
         }
         let names = || defaults.params.iter().map(|param| &*param.name);
-        for skipped in self.skipped.iter().filter(|skipped| names().all(|name| name != &***skipped)) {
+        let is_known = |skipped: &str| defaults.unfit || names().any(|name| name == skipped);
+        for skipped in self.skipped.iter().filter(|skipped| !is_known(skipped)) {
             let known = match nearest(skipped, names()) {
                 Some(meant) => format!("did you mean `{}`?", reflect(meant)),
                 None if defaults.params.is_empty() => "it has none".into(),
@@ -59,10 +60,20 @@ impl Tool {
 
 /// What is wrong if its code takes the default params as that type: a clause, and what to do.
 pub(super) fn lacks(home: &Home, common: &[CommonParam], id: TypeId, name: &str) -> Option<String> {
-    if takes_any(id) {
+    if home.defaults.unfit {
         return None;
     }
     let noun = home.noun();
+    if takes_any(id) {
+        let is_moot = home.defaults.params.is_empty();
+        return is_moot.then(|| {
+            format!(
+                "its code takes `Common<{name}>`, and {noun} has no default params: give it some with `.{}(..)`, or take no \
+                 `Common`",
+                home.giver()
+            )
+        });
+    }
     let Some(known) = home.defaults.types.iter().find(|known| known.id == id) else {
         return Some(format!(
             "its code takes `Common<{name}>`, and {noun} does not give it: give it to the module with \
