@@ -64,8 +64,8 @@ pub(crate) struct Taken {
     pub(crate) names: Vec<Box<str>>,
     /// The types that some of them are the fields of.
     pub(crate) types: Vec<(TypeId, Vec<Box<str>>)>,
-    /// Whether the code reads a type of its own, which knows nothing of them.
-    pub(crate) strips: bool,
+    /// Those that the code does not read with its other arguments.
+    pub(crate) strips: Vec<Box<str>>,
     /// What adds their defaults, where the rules of the tool do not.
     pub(crate) fills: Option<Rules>,
 }
@@ -83,7 +83,8 @@ impl Taken {
         let mut common = Map::new();
         let Some(members) = arguments.as_object_mut() else { return common };
         for name in &self.names {
-            let value = if self.strips { members.shift_remove(&**name) } else { members.get(&**name).cloned() };
+            let value =
+                if self.strips.contains(name) { members.shift_remove(&**name) } else { members.get(&**name).cloned() };
             if let Some(value) = value {
                 common.insert(name.to_string(), value);
             }

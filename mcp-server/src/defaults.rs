@@ -197,7 +197,8 @@ impl Defaults {
         self.types.push(CommonType { id, required });
     }
 
-    fn add(&mut self, marked: &Value, checks: Vec<Check>, of: Option<TypeId>) {
+    /// Params that a schema describes, whose markers refer to the checks.
+    pub(crate) fn add(&mut self, marked: &Value, checks: Vec<Check>, of: Option<TypeId>) {
         let required: Vec<&str> = texts(marked.get("required")).collect();
         let definitions = marked.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
         let group = Arc::new(Group { checks, definitions, of });
@@ -289,6 +290,7 @@ pub(crate) fn merge_meta(own: &mut Option<Value>, more: Option<&Value>) {
 }
 
 pub(crate) fn merge_annotations(own: &mut ToolAnnotations, more: &ToolAnnotations) {
+    own.title = own.title.take().or_else(|| more.title.clone());
     own.read_only = own.read_only.or(more.read_only);
     own.destructive = own.destructive.or(more.destructive);
     own.idempotent = own.idempotent.or(more.idempotent);

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Client, text};
-use mcp_server::{Manifest, Module, Server, Tool, Value, json};
+use mcp_server::{Arguments, Common, Manifest, Module, Param, Server, Tool, Value, json};
 
 /// Entry, rule and message of each thing that is wrong.
 fn told(manifest: Manifest) -> Vec<(String, &'static str, String)> {
@@ -195,6 +195,64 @@ async fn defaults_are_those_of_all_definitions_that_do_not_say_otherwise() {
     assert_eq!(text(&client.call("few", json!({})).await), r#"{"name":"ops","floor":2} {}"#);
 }
 
+#[tokio::test]
+async fn in_a_module_a_definition_has_the_params_of_both_and_skips_of_both_tool_9() {
+    let object = json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]});
+    let manifest = json!({
+        "defaults": {"inputSchema": {"properties": {"limit": {"type": "integer", "default": 5}, "zone": {"type": "string"}}}},
+        "tools": [
+            {"name": "all", "description": "d", "inputSchema": object},
+            {"name": "few", "description": "d", "inputSchema": object, "skipDefaultParams": ["account", "limit", "zone"]},
+        ],
+    });
+    let module = || Module::new("m").params([Param::string("account").required(), Param::any("zone")]);
+    let echo = mcp_server::Json::<Value>;
+    let manifest = Manifest::json(manifest.to_string()).run("all", echo).run("few", echo);
+    let mut client = Client::of(Server::new("test", "1").module(module().tools(manifest)));
+    let schema = client.listed("all").await["inputSchema"].to_string();
+    let expected = r#"{"type":"object","properties":{"account":{"type":"string"},"limit":{"type":"integer","default":5},"zone":{"type":"string"},"id":{"type":"string"}},"required":["account","id"]}"#;
+    assert_eq!(schema, expected);
+    assert_eq!(client.listed("few").await["inputSchema"], object);
+    let answer = client.call("all", json!({"account": "a", "id": "i"})).await;
+    assert_eq!(text(&answer), r#"{"account":"a","id":"i","limit":5}"#);
+    assert!(text(&client.call("all", json!({"account": 1, "id": "i", "zone": 1})).await).lines().count() == 3);
+    let single =
+        json!({"name": "one", "description": "d", "inputSchema": object, "skipDefaultParams": ["account", "zone"]});
+    let one = Tool::from_value(single).run(echo);
+    let mut client = Client::of(Server::new("test", "1").module(module().tool(one)));
+    assert_eq!(client.listed("one").await["inputSchema"], object);
+}
+
+#[tokio::test]
+async fn code_reads_default_params_as_fields_of_its_own_or_apart_from_them_tool_9() {
+    #[derive(Arguments)]
+    struct Both {
+        account: String,
+        id: u32,
+    }
+    #[derive(Arguments)]
+    struct Own {
+        id: u32,
+    }
+    let tool = |name: &str| {
+        json!({
+            "name": name, "description": "d",
+            "inputSchema": {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]},
+        })
+    };
+    let defaults = json!({"inputSchema": {"properties": {"account": {"type": "string"}}, "required": ["account"]}});
+    let manifest = json!({"defaults": defaults, "tools": [tool("both"), tool("own"), tool("apart")]});
+    let manifest = Manifest::json(manifest.to_string())
+        .run("both", |both: Both| format!("{} {}", both.account, both.id))
+        .run("own", |own: Own| own.id)
+        .run("apart", |Common(common): Common<Value>, own: Own| format!("{common} {}", own.id));
+    let mut client = Client::of(Server::new("test", "1").tools(manifest));
+    for (name, answer) in [("both", "ada 7"), ("own", "7"), ("apart", r#"{"account":"ada"} 7"#)] {
+        assert_eq!(text(&client.call(name, json!({"id": 7, "account": "ada"})).await), answer, "{name}");
+        assert!(text(&client.call(name, json!({"id": 7})).await).contains("`account`: is required"), "{name}");
+    }
+}
+
 #[test]
 fn what_is_wrong_with_defaults_is_told_once() {
     let object = json!({"type": "object"});
@@ -202,21 +260,85 @@ fn what_is_wrong_with_defaults_is_told_once() {
         {"name": "a", "description": "d", "inputSchema": object, "skipDefaultParams": ["acount", "x"]},
         {"name": "b", "description": "d", "inputSchema": object, "skipDefaultParams": "account", "sensitive": false},
     ]);
-    let defaults = json!({
-        "inputSchema": {"type": "object", "properties": {"account": {}}, "$defs": {}}, "tag": {}, "_meta": [], "sensitive": true,
-    });
-    let wrong = json!({"defaults": defaults, "tools": tools}).to_string();
-    let found = told(Manifest::json(wrong).run("a", || ()).run("b", || ()));
-    let messages: Vec<&str> = found.iter().map(|(_, _, message)| &**message).collect();
-    for expected in [
-        "its `defaults` have a member `tag`, which nobody reads: did you mean `tags`?",
-        "`defaults.inputSchema` has `type`, an object's, `properties` and `required`, and no such `$defs`",
-        "`defaults._meta` must be an object, not an array",
-        "tools[0] skips the default param `acount`, and there is none: did you mean `account`?",
-        "tools[0] skips the default param `x`, and there is none: take it out",
-        "`skipDefaultParams` of tools[1] must be a list of names, not a string",
+    let of = |defaults: Value| {
+        let manifest = Manifest::json(json!({"defaults": defaults, "tools": tools}).to_string());
+        told(manifest.run("a", || ()).run("b", || ()))
+    };
+    let found = of(json!({
+        "inputSchema": {"type": "object", "properties": {"account": {}}, "required": ["acount"], "$defs": {}},
+        "tag": {}, "_meta": [], "sensitive": 1, "cache": {"ttlMs": -1}, "annotations": {"readOnly": true}, "scope": 1,
+    }));
+    let skips = "skips the default param";
+    let nor = "and neither `defaults` of its manifest nor the server has such a param";
+    expect(
+        &found,
+        &[
+            (
+                "manifest at ",
+                "TOOL-3",
+                "`annotations` of its `defaults` has a member `readOnly`, which nobody reads: did you mean `readOnlyHint`?",
+            ),
+            ("manifest at ", "BASE-21", "the `_meta` of its `defaults` must be an object, not an array"),
+            ("manifest at ", "AUTH-6", "the `scope` of its `defaults` must be a text with scopes"),
+            ("manifest at ", "CACHE-1", "`cache.ttlMs` of its `defaults` must be a number of milliseconds"),
+            ("manifest at ", "TOOL-15", "`sensitive` of its `defaults` must be true or false, not an integer"),
+            ("manifest at ", "TOOL-3", "its `defaults` have a member `tag`, which nobody reads: did you mean `tags`?"),
+            (
+                "manifest at ",
+                "TOOL-4",
+                "the `inputSchema` of its `defaults` has `type`, an object's, `properties` and `required`, and no such `$defs`",
+            ),
+            (
+                "manifest at ",
+                "TOOL-4",
+                "the `inputSchema` of its `defaults` requires `acount`, which is none of its properties: did you mean `account`?",
+            ),
+            ("a", "TOOL-4", &format!("tools[0]: it {skips} `acount`, {nor}: did you mean `account`?")),
+            ("a", "TOOL-4", &format!("tools[0]: it {skips} `x`, {nor}: they have `account`")),
+            ("b", "TOOL-4", "tools[1]: `skipDefaultParams` of its definition must be a list of names"),
+        ],
+    );
+    let found = of(json!({"inputSchema": {"properties": {"a": {"minimum": "x"}}}}));
+    let wrong = "the `inputSchema` of its `defaults` is not valid at `/properties/a/minimum`";
+    expect(&found, &[("manifest at ", "TOOL-4", wrong), ("b", "TOOL-4", "must be a list of names")]);
+    let found = of(json!([]));
+    expect(
+        &found,
+        &[
+            ("manifest at ", "TOOL-3", "its `defaults` must be an object, not an array"),
+            ("b", "TOOL-4", "must be a list of names"),
+        ],
+    );
+}
+
+#[test]
+fn a_definition_that_skips_what_nobody_gives_is_told_tool_4() {
+    let definition =
+        json!({"name": "a", "description": "d", "inputSchema": {"type": "object"}, "skipDefaultParams": ["x"]});
+    let manifest = || Manifest::json(json!([definition]).to_string()).run("a", || ());
+    let found = told(manifest());
+    let none = "and neither `defaults` of its manifest nor the server has such a param: only default params can be skipped, of a \
+                module or of `defaults`, so leave it out";
+    expect(&found, &[("a", "TOOL-4", &format!("tools[0]: it skips the default param `x`, {none}"))]);
+    let module = Module::new("m").param(Param::any("y")).tools(manifest());
+    let error = Server::new("test", "1").module(module).build().expect_err("it has no `x`").to_string();
+    assert!(error.contains("nor the module `m` has such a param: they have `y`"), "{error}");
+}
+
+#[test]
+fn default_params_do_not_hide_what_is_wrong_with_a_schema_tool_4() {
+    let of = |schema: Value| {
+        let tool = json!({"name": "a", "description": "d", "inputSchema": schema});
+        let defaults = json!({"inputSchema": {"properties": {"account": {}}}});
+        told(Manifest::json(json!({"defaults": defaults, "tools": [tool]}).to_string()).run("a", |_: Common<Value>| ()))
+    };
+    for (schema, place) in [
+        (json!({"type": "object", "properties": []}), "tools[0]: `/properties` of the input schema must be an object"),
+        (json!({"type": "object", "required": "a"}), "tools[0]: the input schema is not valid at `/required`"),
+        (json!({"type": "array"}), "tools[0]: the input schema's root must say"),
+        (json!({"type": "object", "$ref": "#/$defs/A", "$defs": {"A": {}}}), "or skip these with `skipDefaultParams`"),
     ] {
-        assert!(messages.contains(&expected), "{expected}: {messages:#?}");
+        expect(&of(schema), &[("a", "TOOL-4", place)]);
     }
 }
 

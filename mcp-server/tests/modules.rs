@@ -432,7 +432,8 @@ fn mistakes_are_told_with_both_places_and_modules_tool_5_tool_4() {
     assert_eq!(
         found,
         [
-            "`none`: it skips the default param `x` (made at here), and the server has no such param: it has none (TOOL-4)",
+            "`none`: it skips the default param `x` (made at here), and the server has no such param: only \
+             default params can be skipped, of a module or of `defaults`, so leave it out (TOOL-4)",
             "`get`: it skips the default param `acount_id` (made at here), and the module `pages` has no such param: did \
              you mean `account_id`? (TOOL-4)",
         ]

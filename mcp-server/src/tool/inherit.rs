@@ -8,7 +8,7 @@ use mcp_core::fault::reflect;
 use super::{Report, Tool};
 use crate::check::nearest;
 use crate::common::takes_any;
-use crate::defaults::{CommonParam, merge, merge_annotations, merge_meta};
+use crate::defaults::{CommonParam, Defaults, merge, merge_annotations, merge_meta};
 use crate::module::Home;
 
 impl Tool {
@@ -16,6 +16,20 @@ impl Tool {
     pub(crate) fn at_home(mut self, home: &Arc<Home>) -> Self {
         self.home = Some(Arc::clone(home));
         self
+    }
+
+    /// The same in a manifest with those defaults.
+    pub(crate) fn sharing(mut self, defaults: &Arc<Defaults>) -> Self {
+        self.shared = Some(Arc::clone(defaults));
+        self
+    }
+
+    /// What it has by default, in that module: of its manifest, too.
+    pub(super) fn home_in(&mut self, module: &Arc<Home>) -> Arc<Home> {
+        match self.shared.take() {
+            Some(shared) => module.with_manifest(&shared),
+            None => Arc::clone(module),
+        }
     }
 
     pub(crate) fn home(&self) -> Option<&Home> {
@@ -35,26 +49,34 @@ impl Tool {
         if let Some((rule, what)) = self.guards.conflict() {
             report.add(rule, what);
         }
-        let names = || defaults.params.iter().map(|param| &*param.name);
-        let is_known = |skipped: &str| defaults.unfit || names().any(|name| name == skipped);
-        for skipped in self.skipped.iter().filter(|skipped| !is_known(skipped)) {
-            let known = match nearest(skipped, names()) {
-                Some(meant) => format!("did you mean `{}`?", reflect(meant)),
-                None if defaults.params.is_empty() => "it has none".into(),
-                None => {
-                    let all: Vec<String> = names().map(|name| format!("`{}`", reflect(name))).collect();
-                    format!("it has {}", all.join(", "))
-                }
-            };
-            let what = format!(
-                "it skips the default param `{}` (made at {}), and {} has no such param: {known}",
-                reflect(skipped),
-                self.place,
-                home.noun()
-            );
-            report.add("TOOL-4", what);
+        if !defaults.unfit {
+            self.check_skipped(home, report);
         }
         defaults.params.iter().filter(|param| !self.skipped.contains(&param.name)).cloned().collect()
+    }
+
+    fn check_skipped(&self, home: &Home, report: &mut Report<'_>) {
+        let names = || home.defaults.params.iter().map(|param| &*param.name);
+        let (none, has) = home.has_none();
+        for skipped in self.skipped.iter().filter(|skipped| names().all(|name| name != &***skipped)) {
+            let known = match nearest(skipped, names()) {
+                Some(meant) => format!("did you mean `{}`?", reflect(meant)),
+                None if names().next().is_none() => {
+                    "only default params can be skipped, of a module or of `defaults`, so leave it out".into()
+                }
+                None => {
+                    let all: Vec<String> = names().map(|name| format!("`{}`", reflect(name))).collect();
+                    format!("{has} {}", all.join(", "))
+                }
+            };
+            // Of a definition it is told already.
+            let made = match self.defined {
+                true => String::new(),
+                false => format!(" (made at {})", self.place),
+            };
+            report
+                .add("TOOL-4", format!("it skips the default param `{}`{made}, and {none}: {known}", reflect(skipped)));
+        }
     }
 }
 
