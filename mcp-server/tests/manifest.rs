@@ -342,6 +342,52 @@ fn default_params_do_not_hide_what_is_wrong_with_a_schema_tool_4() {
     }
 }
 
+#[tokio::test]
+async fn null_in_a_definition_is_as_nothing_and_takes_no_default_away_tool_9_tool_17() {
+    let nulls = json!({
+        "name": "a", "description": "d", "title": null, "inputSchema": null, "outputSchema": null, "icons": null, "_meta": null,
+        "input_schema": {"type": "object", "properties": {"id": {}}}, "annotations": null, "execution": null, "scope": null,
+        "cache": null, "taskSupport": null, "tags": null, "sensitive": null, "skipDefaultParams": null,
+    });
+    let within = json!({
+        "name": "b", "description": "d", "inputSchema": {"type": "object"},
+        "annotations": {"title": null, "readOnlyHint": null, "destructiveHint": null, "sensitive": null},
+        "cache": {"ttlMs": null, "scope": null}, "execution": {"taskSupport": null},
+        "icons": [{"src": "https://a.example/i", "mimeType": null, "sizes": null, "theme": null}],
+    });
+    let defaults = json!({
+        "inputSchema": null, "input_schema": {"type": null, "properties": {"account": {"type": "string"}}, "required": null},
+        "annotations": {"destructiveHint": true, "readOnlyHint": null}, "tags": {"team": "web"}, "_meta": {"x": 1},
+        "scope": "s", "cache": {"ttlMs": 5, "scope": null}, "sensitive": null,
+    });
+    let manifest = |tools: &Value| {
+        let tags = |ctx: mcp_server::Ctx| format!("{}", json!(ctx.tags()));
+        let text = json!({"defaults": defaults, "tools": tools}).to_string();
+        Manifest::json(text).run("a", tags).run("b", tags)
+    };
+    let found = told(manifest(&json!([nulls, within])));
+    expect(&found, &[("a", "TOOL-17", "it is sensitive"), ("b", "TOOL-17", "it is sensitive")]);
+    let server = Server::new("test", "1").allow_unguarded(["a", "b"]).tools(manifest(&json!([nulls, within])));
+    let app = server.build().expect("all of it is right");
+    let mut with = mcp_server::testing::Client::builder(&app).principal("ada").scopes("s").connect();
+    for name in ["a", "b"] {
+        let tools = with.list_tools().await;
+        let listed = &tools.iter().find(|tool| tool.name == name).expect("it is listed").json;
+        assert_eq!(listed["annotations"], json!({"destructiveHint": true}), "{name}");
+        assert_eq!(listed["_meta"], json!({"x": 1}), "{name}");
+        assert_eq!(listed["inputSchema"]["properties"]["account"], json!({"type": "string"}), "{name}");
+        with.call(name, ()).await.assert_text(r#"{"team":"web"}"#);
+    }
+    let mut without = mcp_server::testing::Client::builder(&app).principal("ada").scopes("").connect();
+    without.call("a", ()).await.assert_fault(403);
+    for text in [
+        r#"{"defaults": null, "tools": null, "name": "a", "description": "d", "inputSchema": {"type": "object"}}"#,
+        r#"{"defaults": null, "tools": [{"name": "a", "description": "d", "inputSchema": {"type": "object"}}]}"#,
+    ] {
+        assert!(Server::new("test", "1").tools(Manifest::json(text).run("a", || ())).build().is_ok(), "{text}");
+    }
+}
+
 #[test]
 fn obligations_of_defaults_add_up() {
     let object = json!({"type": "object"});

@@ -28,10 +28,6 @@ pub(super) fn definitions(value: Value) -> Read {
     let mut read = Read { definitions: Vec::new(), defaults: Defaults::new(), faults: Vec::new() };
     let mut members = match value {
         Value::Array(definitions) => return Read { definitions, ..read },
-        // One alone.
-        Value::Object(members) if !members.contains_key("tools") && members.contains_key("name") => {
-            return Read { definitions: vec![members.into()], ..read };
-        }
         Value::Object(members) => members,
         other => {
             let what =
@@ -39,6 +35,12 @@ pub(super) fn definitions(value: Value) -> Read {
             return Read { faults: vec![what], ..read };
         }
     };
+    // As in a definition, null says as much as nothing.
+    members.retain(|_, value| !value.is_null());
+    if !members.contains_key("tools") && members.contains_key("name") {
+        // One alone.
+        return Read { definitions: vec![members.into()], ..read };
+    }
     match members.shift_remove("tools") {
         Some(Value::Array(definitions)) => read.definitions = definitions,
         Some(other) => read.faults.push(format!("its `tools` must be a list, not {}", kind(&other))),

@@ -23,6 +23,8 @@ impl Tool {
     /// `taskSupport`; `tags`; `sensitive`, which may stand among the `annotations`, too; and `skipDefaultParams`, a list of names:
     /// see [`skip_default_params`](Self::skip_default_params).
     ///
+    /// A member that is null is as absent.
+    ///
     /// For many tools in one file, see [`Manifest`](crate::Manifest).
     ///
     /// Nothing fails here: what is wrong with it, such as a member that nobody knows, is told when the server is built, with
@@ -68,7 +70,7 @@ impl Tool {
         match definition {
             Value::Object(members) => {
                 let tool = Self { defined: true, ..Self::new("") };
-                Reader { members, tool, whose: "its definition" }.read()
+                Reader::new(members, tool, "its definition").read()
             }
             other => Self::unreadable(format!("its definition must be a JSON object, not {}", kind(&other))),
         }
@@ -112,6 +114,10 @@ struct Reader {
 }
 
 impl Reader {
+    fn new(members: Map<String, Value>, tool: Tool, whose: &'static str) -> Self {
+        Self { members: present(members), tool, whose }
+    }
+
     fn read(mut self) -> Tool {
         if let Some(name) = self.text("name", "TOOL-5") {
             self.tool.name = name;
@@ -144,9 +150,8 @@ impl Reader {
         self.tool.wrong.push((rule, what.into()));
     }
 
-    /// A null is as good as nothing.
     fn take(&mut self, name: &str) -> Option<Value> {
-        self.members.shift_remove(name).filter(|value| !value.is_null())
+        self.members.shift_remove(name)
     }
 
     fn text(&mut self, name: &str, rule: &'static str) -> Option<Box<str>> {
@@ -174,7 +179,7 @@ impl Reader {
     fn object(&mut self, name: &str, rule: &'static str) -> Map<String, Value> {
         match self.take(name) {
             None => Map::new(),
-            Some(Value::Object(members)) => members,
+            Some(Value::Object(members)) => present(members),
             Some(other) => {
                 self.wrong(rule, format!("the `{name}` of {} must be an object, not {}", self.whose, kind(&other)));
                 Map::new()
@@ -186,7 +191,6 @@ impl Reader {
         for (name, value) in self.object("annotations", "TOOL-15") {
             let hints = &mut self.tool.annotations;
             let hint = match (name.as_str(), &value) {
-                (_, Value::Null) => continue,
                 ("title", Value::String(title)) => {
                     hints.title = Some(title.as_str().into());
                     continue;
@@ -238,18 +242,19 @@ impl Reader {
 
     fn icon(&mut self, index: usize, icon: &Value) -> Result<Icon, String> {
         let members = icon.as_object().ok_or_else(|| format!("an icon is an object, not {}", kind(icon)))?;
+        let members = present(members.clone());
         for name in members.keys().filter(|name| !ICON.contains(&name.as_str())) {
             self.unknown(&format!("`icons[{index}]` of its definition has"), name, &ICON);
         }
         let src = members.get("src").and_then(Value::as_str).ok_or("it needs a `src`, a string")?;
         let mut read = Icon::new(src).map_err(|fault| fault.message().to_owned())?;
         match members.get("mimeType") {
-            None | Some(Value::Null) => {}
+            None => {}
             Some(Value::String(mime)) => read = read.mime(mime),
             Some(other) => return Err(format!("`mimeType` must be a string, not {}", kind(other))),
         }
         match members.get("sizes") {
-            None | Some(Value::Null) => {}
+            None => {}
             Some(Value::Array(sizes)) if sizes.iter().all(|size| size.as_str().is_some_and(is_size)) => {
                 read.sizes = sizes.iter().filter_map(Value::as_str).map(Into::into).collect();
             }
@@ -292,6 +297,12 @@ impl Reader {
             meant.map_or_else(|| format!("it knows {}", known.join(", ")), |meant| format!("did you mean `{meant}`?"));
         self.wrong("TOOL-3", format!("{has} a member `{name}`, which nobody reads: {meant}"));
     }
+}
+
+/// A member that is null says as much as none.
+fn present(mut members: Map<String, Value>) -> Map<String, Value> {
+    members.retain(|_, value| !value.is_null());
+    members
 }
 
 fn is_size(size: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Reader, Tool, kind, nearest};
+use super::{Reader, Tool, kind, nearest, present};
 use crate::defaults::Defaults;
 use crate::tool::schemas::Given;
 use crate::validate::Validator;
@@ -13,7 +13,7 @@ const MEMBERS: [&str; 8] =
 impl Defaults {
     /// From data, as a definition says the same. What is wrong with it is told of it, once.
     pub(crate) fn from_members(members: Map<String, Value>) -> Self {
-        let mut reader = Reader { members, tool: Tool::new(""), whose: "its `defaults`" };
+        let mut reader = Reader::new(members, Tool::new(""), "its `defaults`");
         let schema = reader.schema("inputSchema", "input_schema", "TOOL-4");
         reader.annotations();
         let meta = reader.object("_meta", "BASE-21");
@@ -40,7 +40,7 @@ impl Defaults {
 
     fn add_schema(&mut self, schema: Map<String, Value>) {
         let (mut properties, mut required) = (Map::new(), Vec::new());
-        for (name, value) in schema {
+        for (name, value) in present(schema) {
             match (name.as_str(), value) {
                 ("type", Value::String(object)) if object == "object" => {}
                 ("properties", Value::Object(members)) => properties = members,
