@@ -473,11 +473,11 @@ impl Tool {
 
     fn check_described(&self, report: &mut Report<'_>) {
         if self.description.as_deref().unwrap_or_default().trim().is_empty() {
-            report.add(
-                "TOOL-3",
-                "it has no description, and a model would have to guess: give it one with `.description(..)`, or as the \
-                 doc comment of a function with `#[tool]`",
-            );
+            let how = match self.defined {
+                true => "give its definition a `description`",
+                false => "give it one with `.description(..)`, or as the doc comment of a function with `#[tool]`",
+            };
+            report.add("TOOL-3", format!("it has no description, and a model would have to guess: {how}"));
         }
     }
 
@@ -497,11 +497,13 @@ impl Tool {
             report.add("TOOL-3", format!("the tool made at {place} cannot be read: {why}"));
             return None;
         }
-        if unnamed {
-            report.add(
-                "TOOL-5",
-                format!("the tool made at {place} has no name: give it one, as in `Tool::new(\"search\")`"),
-            );
+        let is_misnamed = self.wrong.iter().any(|(rule, _)| *rule == "TOOL-5");
+        if unnamed && !is_misnamed {
+            let how = match self.defined {
+                true => "give its definition a `name`",
+                false => "give it one, as in `Tool::new(\"search\")`",
+            };
+            report.add("TOOL-5", format!("the tool made at {place} has no name: {how}"));
         }
         self.wrong.drain(..).for_each(|(rule, message)| report.add(rule, message));
         let common = self.inherit(&home, &mut report);

@@ -123,7 +123,9 @@ impl Reader {
             self.tool.name = name;
         }
         self.tool.title = self.text("title", "TOOL-3");
-        self.tool.description = self.text("description", "TOOL-3");
+        let is_described = self.members.contains_key("description");
+        // What is no text was told as such.
+        self.tool.description = self.text("description", "TOOL-3").or_else(|| is_described.then(|| UNREAD.into()));
         self.tool.input = self.schema("inputSchema", "input_schema", "TOOL-4");
         if self.tool.input.is_none() {
             self.wrong(
@@ -310,6 +312,8 @@ fn is_size(size: &str) -> bool {
     size == "any" || size.split_once('x').is_some_and(|(width, height)| number(width) && number(height))
 }
 
+/// Stands for a description that is no text, of a tool that is not built.
+const UNREAD: &str = "unread";
 const SKIP: &str = "skipDefaultParams";
 const MEMBERS: [&str; 17] = [
     "name",

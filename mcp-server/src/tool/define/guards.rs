@@ -38,6 +38,14 @@ impl Reader {
             Some(_) => None,
         };
         match scopes {
+            Some(scopes) if scopes.trim().is_empty() => self.wrong(
+                "AUTH-6",
+                format!(
+                    "the `scope` of {} is empty, which would let everybody in: name one, such as \"notes:read\", or leave it \
+                     out",
+                    self.whose
+                ),
+            ),
             Some(scopes) => self.change(|tool| tool.scope(scopes)),
             None => self.wrong(
                 "AUTH-6",
@@ -62,6 +70,16 @@ impl Reader {
                 ("scope", _) => {
                     let what = format!("`cache.scope` of {} must be \"public\" or \"private\"", self.whose);
                     self.wrong("CACHE-1", what);
+                }
+                ("public" | "private", _) => {
+                    let scope = if (name == "public") == (value != false) { "public" } else { "private" };
+                    self.wrong(
+                        "TOOL-3",
+                        format!(
+                            "`cache` of {} has a member `{name}`, which nobody reads: did you mean `scope = \"{scope}\"`?",
+                            self.whose
+                        ),
+                    );
                 }
                 _ => self.unknown(&format!("`cache` of {} has", self.whose), &name, &CACHE),
             }
