@@ -258,9 +258,12 @@ impl Entry {
 
     /// Arguments without those that are the module's, which the context has from then on.
     fn part(&self, ctx: &mut Ctx, mut given: Given) -> Given {
-        // Such a tool's arguments are always judged as a value.
-        if let (Some(taken), Given::Changed(arguments)) = (self.taken(), &mut given) {
-            ctx.set_common(taken.split(arguments));
+        if let Some(taken) = self.taken() {
+            ctx.set_common(match &mut given {
+                Given::Changed(arguments) => taken.split(arguments),
+                // The tool skips all of them: where it has some, its arguments are judged as a value.
+                Given::AsSent(_) => Map::new(),
+            });
         }
         given
     }

@@ -8,7 +8,7 @@ use crate::arguments::{self, Arguments, Given};
 use crate::call_error::CallError;
 use crate::check::Rules;
 use crate::ctx::Ctx;
-use crate::defaults::CommonType;
+use crate::defaults::{CommonParam, CommonType};
 use crate::extract::{Extract, Needs};
 
 /// The default params of the module, for code with arguments of its own: `P` is a type that the module has with
@@ -64,16 +64,18 @@ pub(crate) struct Taken {
     pub(crate) names: Vec<Box<str>>,
     /// The types that some of them are the fields of.
     pub(crate) types: Vec<(TypeId, Vec<Box<str>>)>,
-    /// Whether the code reads a type of its own, which knows nothing of them.
-    pub(crate) strips: bool,
+    /// Those that the code does not read with its other arguments.
+    pub(crate) strips: Vec<Box<str>>,
     /// What adds their defaults, where the rules of the tool do not.
     pub(crate) fills: Option<Rules>,
 }
 
 impl Taken {
-    pub(crate) fn types(known: &[CommonType], names: &[Box<str>]) -> Vec<(TypeId, Vec<Box<str>>)> {
-        let of = |known: &CommonType| known.names.iter().filter(|name| names.contains(name)).cloned().collect();
-        known.iter().map(|known| (known.id, of(known))).collect()
+    /// The fields that each type reads. What a module within the one that gives it has in place of a field is none: it may be
+    /// of another type.
+    pub(crate) fn types(known: &[CommonType], params: &[CommonParam]) -> Vec<(TypeId, Vec<Box<str>>)> {
+        let fields = |id: TypeId| params.iter().filter(move |param| param.group.of == Some(id));
+        known.iter().map(|known| (known.id, fields(known.id).map(|param| param.name.clone()).collect())).collect()
     }
 
     /// Takes them out.
@@ -81,7 +83,8 @@ impl Taken {
         let mut common = Map::new();
         let Some(members) = arguments.as_object_mut() else { return common };
         for name in &self.names {
-            let value = if self.strips { members.shift_remove(&**name) } else { members.get(&**name).cloned() };
+            let value =
+                if self.strips.contains(name) { members.shift_remove(&**name) } else { members.get(&**name).cloned() };
             if let Some(value) = value {
                 common.insert(name.to_string(), value);
             }

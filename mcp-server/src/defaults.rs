@@ -48,7 +48,7 @@ use crate::schema::{self, Check, Derived};
 /// | tags, `_meta` | recursively; what the entry says wins |
 /// | hints | one by one; what the tool says wins |
 /// | cache hint | both parts by themselves; what the entry says wins |
-/// | scopes, sensitive | added: nothing takes an obligation back |
+/// | scopes, sensitive (as destructive tools are) | added: nothing takes an obligation back |
 ///
 /// Params and hints are for tools; all else is for resources, templates and prompts too. A module within a module has the
 /// defaults of both, and the inner one's win.
@@ -62,6 +62,8 @@ pub struct Defaults {
     pub(crate) annotations: ToolAnnotations,
     pub(crate) sensitive: bool,
     pub(crate) guards: Guards,
+    /// Whether params were told that cannot be had: what tools make of them is not looked at then.
+    pub(crate) unfit: bool,
     /// What was wrong with what it was told, by rule.
     pub(crate) wrong: Vec<(&'static str, Box<str>)>,
 }
@@ -90,7 +92,6 @@ pub(crate) struct Group {
 #[derive(Clone)]
 pub(crate) struct CommonType {
     pub(crate) id: TypeId,
-    pub(crate) names: Arc<[Box<str>]>,
     pub(crate) required: Arc<[Box<str>]>,
 }
 
@@ -136,7 +137,8 @@ macro_rules! defaulting {
             self
         }
 
-        /// Hints that the tools may destroy something, where one does not say otherwise.
+        /// Hints that the tools may destroy something, where one does not say otherwise. All of them are then
+        /// [sensitive](crate::Tool::is_sensitive), also one that publishes another hint.
         pub const fn destructive(mut self, hint: bool) -> Self {
             self.$($at.)*annotations.destructive = Some(hint);
             self
@@ -184,18 +186,19 @@ impl Defaults {
         if let Some(why) = no_struct(&marked) {
             let name = type_name::<A>();
             let what = format!("`{name}` cannot be default params ({why}): take a struct with named fields");
+            self.unfit = true;
             return self.wrong.push(("TOOL-4", what.into()));
         }
         let id = TypeId::of::<A>();
         let before = self.params.len();
         self.add(&marked, checks, Some(id));
         let added = &self.params[before..];
-        let names = |all: bool| added.iter().filter(move |param| all || param.required).map(|param| param.name.clone());
-        let (names, required) = (names(true).collect(), names(false).collect());
-        self.types.push(CommonType { id, names, required });
+        let required = added.iter().filter(|param| param.required).map(|param| param.name.clone()).collect();
+        self.types.push(CommonType { id, required });
     }
 
-    fn add(&mut self, marked: &Value, checks: Vec<Check>, of: Option<TypeId>) {
+    /// Params that a schema describes, whose markers refer to the checks.
+    pub(crate) fn add(&mut self, marked: &Value, checks: Vec<Check>, of: Option<TypeId>) {
         let required: Vec<&str> = texts(marked.get("required")).collect();
         let definitions = marked.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
         let group = Arc::new(Group { checks, definitions, of });
@@ -214,16 +217,22 @@ impl Defaults {
         }
     }
 
+    /// Whether all tools are sensitive, whatever they say themselves: an annotation can only add an obligation.
+    pub(crate) fn are_sensitive(&self) -> bool {
+        self.sensitive || self.annotations.destructive == Some(true)
+    }
+
     /// The same for a module within one that has those.
     pub(crate) fn within(mut self, outer: &Self) -> Self {
         let kept = outer.params.iter().filter(|param| self.params.iter().all(|own| own.name != param.name));
         let kept: Vec<CommonParam> = kept.cloned().collect();
         self.params.splice(0..0, kept);
         self.types.splice(0..0, outer.types.iter().cloned());
+        self.unfit |= outer.unfit;
         merge(&mut self.tags, &outer.tags);
         merge_meta(&mut self.meta, outer.meta.as_ref());
+        self.sensitive |= outer.are_sensitive();
         merge_annotations(&mut self.annotations, &outer.annotations);
-        self.sensitive |= outer.sensitive;
         self.guards.add(&outer.guards);
         self
     }
@@ -281,6 +290,7 @@ pub(crate) fn merge_meta(own: &mut Option<Value>, more: Option<&Value>) {
 }
 
 pub(crate) fn merge_annotations(own: &mut ToolAnnotations, more: &ToolAnnotations) {
+    own.title = own.title.take().or_else(|| more.title.clone());
     own.read_only = own.read_only.or(more.read_only);
     own.destructive = own.destructive.or(more.destructive);
     own.idempotent = own.idempotent.or(more.idempotent);

@@ -1,6 +1,5 @@
 //! Tools that are defined in a file: names, descriptions and schemas there, code here.
 
-mod defaults;
 mod read;
 #[cfg(feature = "toml")]
 mod toml;
@@ -8,6 +7,7 @@ mod toml;
 use std::fmt;
 use std::panic::Location;
 use std::path::Path;
+use std::sync::Arc;
 
 use mcp_core::catalog::Defect;
 use mcp_core::fault::reflect;
@@ -50,11 +50,11 @@ use crate::tool::{Origin, Tool};
 ///
 /// | `defaults` | how it is merged |
 /// |---|---|
-/// | `inputSchema`, with `properties` and `required` | before the tool's; one that the tool has too is the tool's, and one in its list `skipDefaultParams` is left out |
+/// | `inputSchema`, with `properties` and `required` | before the tool's; one that the tool has too is the tool's, and one in its list `skipDefaultParams` is left out. Code that reads a type of its own has them as fields of that, or as [`Common<Value>`](crate::Common) |
 /// | `tags`, `_meta`, `annotations`, `cache` | recursively; what the definition says wins |
-/// | `scope`, `sensitive` | added: nothing takes an obligation back |
+/// | `scope`, `sensitive` (as destructive tools are) | added: nothing takes an obligation back |
 ///
-/// In a [`Module`](crate::Module), its tools have the module's defaults as well.
+/// In a [`Module`](crate::Module), its tools have the module's defaults as well, and may skip its params.
 ///
 /// Nothing fails here. When the server is built, or changed by [`Edit::add_all`](crate::Edit::add_all), everything that is wrong is told
 /// at once, and nothing is registered: what cannot be read, by line and column; what is wrong with a definition, by file, index
@@ -132,10 +132,12 @@ impl Manifest {
                 manifest.unread = true;
                 manifest.wrong("TOOL-3", why);
             }
-            Ok(Read { definitions, faults }) => {
+            Ok(Read { definitions, mut defaults, faults }) => {
                 manifest.unread = definitions.is_empty() && !faults.is_empty();
                 faults.into_iter().for_each(|fault| manifest.wrong("TOOL-3", fault));
-                let tools = definitions.into_iter().map(Tool::from_value);
+                std::mem::take(&mut defaults.wrong).into_iter().for_each(|(rule, what)| manifest.wrong(rule, what));
+                let defaults = Arc::new(defaults);
+                let tools = definitions.into_iter().map(|definition| Tool::from_value(definition).sharing(&defaults));
                 manifest.define(tools.collect());
             }
         }

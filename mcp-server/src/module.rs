@@ -191,6 +191,8 @@ pub(crate) struct Home {
     pub(crate) name: Option<Box<str>>,
     /// With those of the modules around it.
     pub(crate) defaults: Defaults,
+    /// Whether those of a manifest are among them.
+    of_manifest: bool,
 }
 
 impl Home {
@@ -213,12 +215,42 @@ impl Home {
             // Each tool would tell it again.
             defaults.params.clear();
             defaults.types.clear();
+            defaults.unfit = true;
         }
         defects.extend(wrong.into_iter().map(|(rule, message)| Defect { entry: entry(), rule, message }));
         if let Some(outer) = outer {
             defaults = defaults.within(&outer.defaults);
         }
-        Arc::new(Self { name, defaults })
+        Arc::new(Self { name, defaults, of_manifest: false })
+    }
+
+    /// The same for tools of a manifest with those defaults.
+    pub(crate) fn with_manifest(&self, defaults: &Defaults) -> Arc<Self> {
+        let defaults = defaults.clone().within(&self.defaults);
+        Arc::new(Self { name: self.name.clone(), defaults, of_manifest: true })
+    }
+
+    /// That it has no such default param, as a clause; and who has others.
+    pub(crate) fn has_none(&self) -> (String, &'static str) {
+        match self.of_manifest {
+            true => (format!("neither `defaults` of its manifest nor {} has such a param", self.noun()), "they have"),
+            false => (format!("{} has no such param", self.noun()), "it has"),
+        }
+    }
+
+    /// Who has default params, in a sentence.
+    pub(crate) fn givers(&self) -> String {
+        if self.of_manifest { format!("its manifest or {}", self.noun()) } else { self.noun() }
+    }
+
+    /// How a tool skips one.
+    pub(crate) const fn skips(&self) -> &'static str {
+        if self.of_manifest { "skipDefaultParams" } else { ".skip_default_params(..)" }
+    }
+
+    /// What gives it default params: a method.
+    pub(crate) const fn giver(&self) -> &'static str {
+        if self.name.is_some() { "param" } else { "defaults" }
     }
 
     /// What it is called in a sentence.

@@ -24,7 +24,7 @@ use crate::check;
 #[cfg(feature = "tokio")]
 use crate::code::Plain;
 use crate::code::{Code, Entry, Place, ToolFn, Work};
-use crate::defaults::CommonParam;
+use crate::defaults::{CommonParam, Defaults};
 use crate::extract::{Needs, Wanted};
 use crate::facts::{Parts, Workshop};
 use crate::focus::Focus;
@@ -75,6 +75,8 @@ pub struct Tool {
     task_support: TaskSupport,
     /// It is in no list, and can be called all the same.
     unlisted: bool,
+    /// What all tools of its manifest have.
+    shared: Option<Arc<Defaults>>,
     /// Default params of its module that it does without.
     skipped: Vec<Box<str>>,
     output: Option<Promised>,
@@ -89,6 +91,8 @@ pub struct Tool {
     unreadable: Option<Box<str>>,
     /// The page that shows its results.
     pub(crate) page: Option<Page>,
+    /// Whether it is from a definition that is data, and not from a builder.
+    defined: bool,
     /// The manifest that it is from.
     origin: Option<Origin>,
 }
@@ -133,6 +137,7 @@ impl Tool {
             sensitive: None,
             task_support: TaskSupport::None,
             unlisted: false,
+            shared: None,
             skipped: Vec::new(),
             output: None,
             any_output: false,
@@ -142,6 +147,7 @@ impl Tool {
             wrong: Vec::new(),
             unreadable: None,
             page: None,
+            defined: false,
             origin: None,
         }
     }
@@ -196,10 +202,12 @@ impl Tool {
         self
     }
 
-    /// Whether it is: it says so, or that it is [destructive](Tool::destructive). No other hint takes that back.
+    /// Whether it is: it says so, or that it is [destructive](Tool::destructive), or the `defaults` of its
+    /// [manifest](crate::Manifest) do. No other hint takes that back, and a module can only add to it.
     #[must_use]
     pub fn is_sensitive(&self) -> bool {
-        self.sensitive == Some(true) || self.annotations.destructive == Some(true)
+        let shared = self.shared.as_ref().is_some_and(|shared| shared.are_sensitive());
+        shared || self.sensitive == Some(true) || self.annotations.destructive == Some(true)
     }
 
     /// Whether it can be run as a task (TASK-2). It is checked, and told to nobody yet.
@@ -465,11 +473,11 @@ impl Tool {
 
     fn check_described(&self, report: &mut Report<'_>) {
         if self.description.as_deref().unwrap_or_default().trim().is_empty() {
-            report.add(
-                "TOOL-3",
-                "it has no description, and a model would have to guess: give it one with `.description(..)`, or as the \
-                 doc comment of a function with `#[tool]`",
-            );
+            let how = match self.defined {
+                true => "give its definition a `description`",
+                false => "give it one with `.description(..)`, or as the doc comment of a function with `#[tool]`",
+            };
+            report.add("TOOL-3", format!("it has no description, and a model would have to guess: {how}"));
         }
     }
 
@@ -483,17 +491,19 @@ impl Tool {
         let name = self.name.clone();
         let mut report = Report { tool: &name, defects };
         let place = self.place;
-        let home = self.home.take();
-        let (module, home) = (home.clone(), home.unwrap_or_else(|| Arc::clone(&states.own)));
+        let module = self.home.take();
+        let home = self.home_in(module.as_ref().unwrap_or(&states.own));
         if let Some(why) = self.unreadable {
             report.add("TOOL-3", format!("the tool made at {place} cannot be read: {why}"));
             return None;
         }
-        if unnamed {
-            report.add(
-                "TOOL-5",
-                format!("the tool made at {place} has no name: give it one, as in `Tool::new(\"search\")`"),
-            );
+        let is_misnamed = self.wrong.iter().any(|(rule, _)| *rule == "TOOL-5");
+        if unnamed && !is_misnamed {
+            let how = match self.defined {
+                true => "give its definition a `name`",
+                false => "give it one, as in `Tool::new(\"search\")`",
+            };
+            report.add("TOOL-5", format!("the tool made at {place} has no name: {how}"));
         }
         self.wrong.drain(..).for_each(|(rule, message)| report.add(rule, message));
         let common = self.inherit(&home, &mut report);
@@ -512,9 +522,13 @@ impl Tool {
             // So that the rest of it is looked at as well.
             Run::new(|| (), Place::Here)
         });
-        let input = self.input(run.input, coerce, common, &home, &mut report).unwrap_or_else(Input::nothing);
+        let input = self.input(run.input, coerce, common, &home, &mut report);
+        // What its code lacks of arguments that cannot be had is not known.
+        let is_known = input.is_some();
+        let input = input.unwrap_or_else(Input::nothing);
         let around = self.guards.wraps.needs();
         let lacking = run.needs.states.iter().filter_map(|wanted| match wanted {
+            Wanted::Common { .. } if !is_known => None,
             Wanted::Common { id, name } => inherit::lacks(&home, &input.common, *id, name),
             wanted => states.lacks(wanted),
         });

@@ -127,7 +127,6 @@ fn everything_that_is_wrong_with_a_definition_is_told_at_once() {
         ("TOOL-3", "its definition has a member `nmae`, which nobody reads: did you mean `name`?"),
         ("TOOL-3", "its definition has a member `inputSchma`, which nobody reads: did you mean `inputSchema`?"),
         ("TOOL-3", "its definition has a member `colour`, which nobody reads: it knows name, title, "),
-        ("TOOL-3", "it has no description"),
         ("BASE-21", "its `_meta` must be a JSON object"),
         ("SCHEMA-6", "the output schema's root must say"),
     ];
@@ -140,11 +139,44 @@ fn everything_that_is_wrong_with_a_definition_is_told_at_once() {
 }
 
 #[test]
+fn a_mistake_of_a_definition_is_told_once_and_in_its_words_tool_3_tool_5_auth_6_cache_1() {
+    let with = |members: Value| {
+        let mut definition = json!({"name": "t", "description": "d", "inputSchema": {"type": "object"}});
+        definition.as_object_mut().expect("an object").extend(members.as_object().expect("an object").clone());
+        definition
+    };
+    let empty = "the `scope` of its definition is empty, which would let everybody in: name one, such as \"notes:read\", or leave \
+                 it out";
+    let public =
+        "`cache` of its definition has a member `public`, which nobody reads: did you mean `scope = \"public\"`?";
+    let private =
+        "`cache` of its definition has a member `public`, which nobody reads: did you mean `scope = \"private\"`?";
+    for (members, rule, message) in [
+        (json!({"description": 7}), "TOOL-3", "the `description` of its definition must be a string, not an integer"),
+        (json!({"name": 5}), "TOOL-5", "the `name` of its definition must be a string, not an integer"),
+        (
+            json!({"description": " "}),
+            "TOOL-3",
+            "it has no description, and a model would have to guess: give its definition a `description`",
+        ),
+        (json!({"scope": ""}), "AUTH-6", empty),
+        (json!({"scope": []}), "AUTH-6", empty),
+        (json!({"cache": {"public": true}}), "TOOL-3", public),
+        (json!({"cache": {"public": false}}), "TOOL-3", private),
+        (json!({"cache": {"private": true}}), "TOOL-3", &private.replace("a member `public`", "a member `private`")),
+    ] {
+        assert_eq!(told(&with(members)), [(rule, message.to_owned())]);
+    }
+    let unnamed = told(&json!({"description": "d", "inputSchema": {"type": "object"}}));
+    assert!(unnamed.len() == 1 && unnamed[0].1.ends_with(" has no name: give its definition a `name`"), "{unnamed:?}");
+}
+
+#[test]
 fn what_a_checked_definition_must_have_is_asked_for() {
     let rules = |definition: Value| told(&definition).into_iter().map(|(rule, _)| rule).collect::<Vec<_>>();
     let object = json!({"type": "object"});
     assert_eq!(rules(json!({"description": "d", "inputSchema": object})), ["TOOL-5"]);
-    assert_eq!(rules(json!({"name": 5, "description": "d", "inputSchema": object})), ["TOOL-5", "TOOL-5"]);
+    assert_eq!(rules(json!({"name": 5, "description": "d", "inputSchema": object})), ["TOOL-5"]);
     assert_eq!(rules(json!({"name": "t", "inputSchema": object})), ["TOOL-3"]);
     assert_eq!(rules(json!({"name": "t", "description": "d"})), ["TOOL-4"]);
     for schema in

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Client, text};
-use mcp_server::{Manifest, Server, Tool, Value, json};
+use mcp_server::{Arguments, Common, Manifest, Module, Param, Server, Tool, Value, json};
 
 /// Entry, rule and message of each thing that is wrong.
 fn told(manifest: Manifest) -> Vec<(String, &'static str, String)> {
@@ -195,6 +195,64 @@ async fn defaults_are_those_of_all_definitions_that_do_not_say_otherwise() {
     assert_eq!(text(&client.call("few", json!({})).await), r#"{"name":"ops","floor":2} {}"#);
 }
 
+#[tokio::test]
+async fn in_a_module_a_definition_has_the_params_of_both_and_skips_of_both_tool_9() {
+    let object = json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]});
+    let manifest = json!({
+        "defaults": {"inputSchema": {"properties": {"limit": {"type": "integer", "default": 5}, "zone": {"type": "string"}}}},
+        "tools": [
+            {"name": "all", "description": "d", "inputSchema": object},
+            {"name": "few", "description": "d", "inputSchema": object, "skipDefaultParams": ["account", "limit", "zone"]},
+        ],
+    });
+    let module = || Module::new("m").params([Param::string("account").required(), Param::any("zone")]);
+    let echo = mcp_server::Json::<Value>;
+    let manifest = Manifest::json(manifest.to_string()).run("all", echo).run("few", echo);
+    let mut client = Client::of(Server::new("test", "1").module(module().tools(manifest)));
+    let schema = client.listed("all").await["inputSchema"].to_string();
+    let expected = r#"{"type":"object","properties":{"account":{"type":"string"},"limit":{"type":"integer","default":5},"zone":{"type":"string"},"id":{"type":"string"}},"required":["account","id"]}"#;
+    assert_eq!(schema, expected);
+    assert_eq!(client.listed("few").await["inputSchema"], object);
+    let answer = client.call("all", json!({"account": "a", "id": "i"})).await;
+    assert_eq!(text(&answer), r#"{"account":"a","id":"i","limit":5}"#);
+    assert!(text(&client.call("all", json!({"account": 1, "id": "i", "zone": 1})).await).lines().count() == 3);
+    let single =
+        json!({"name": "one", "description": "d", "inputSchema": object, "skipDefaultParams": ["account", "zone"]});
+    let one = Tool::from_value(single).run(echo);
+    let mut client = Client::of(Server::new("test", "1").module(module().tool(one)));
+    assert_eq!(client.listed("one").await["inputSchema"], object);
+}
+
+#[tokio::test]
+async fn code_reads_default_params_as_fields_of_its_own_or_apart_from_them_tool_9() {
+    #[derive(Arguments)]
+    struct Both {
+        account: String,
+        id: u32,
+    }
+    #[derive(Arguments)]
+    struct Own {
+        id: u32,
+    }
+    let tool = |name: &str| {
+        json!({
+            "name": name, "description": "d",
+            "inputSchema": {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]},
+        })
+    };
+    let defaults = json!({"inputSchema": {"properties": {"account": {"type": "string"}}, "required": ["account"]}});
+    let manifest = json!({"defaults": defaults, "tools": [tool("both"), tool("own"), tool("apart")]});
+    let manifest = Manifest::json(manifest.to_string())
+        .run("both", |both: Both| format!("{} {}", both.account, both.id))
+        .run("own", |own: Own| own.id)
+        .run("apart", |Common(common): Common<Value>, own: Own| format!("{common} {}", own.id));
+    let mut client = Client::of(Server::new("test", "1").tools(manifest));
+    for (name, answer) in [("both", "ada 7"), ("own", "7"), ("apart", r#"{"account":"ada"} 7"#)] {
+        assert_eq!(text(&client.call(name, json!({"id": 7, "account": "ada"})).await), answer, "{name}");
+        assert!(text(&client.call(name, json!({"id": 7})).await).contains("`account`: is required"), "{name}");
+    }
+}
+
 #[test]
 fn what_is_wrong_with_defaults_is_told_once() {
     let object = json!({"type": "object"});
@@ -202,21 +260,131 @@ fn what_is_wrong_with_defaults_is_told_once() {
         {"name": "a", "description": "d", "inputSchema": object, "skipDefaultParams": ["acount", "x"]},
         {"name": "b", "description": "d", "inputSchema": object, "skipDefaultParams": "account", "sensitive": false},
     ]);
-    let defaults = json!({
-        "inputSchema": {"type": "object", "properties": {"account": {}}, "$defs": {}}, "tag": {}, "_meta": [], "sensitive": true,
-    });
-    let wrong = json!({"defaults": defaults, "tools": tools}).to_string();
-    let found = told(Manifest::json(wrong).run("a", || ()).run("b", || ()));
-    let messages: Vec<&str> = found.iter().map(|(_, _, message)| &**message).collect();
-    for expected in [
-        "its `defaults` have a member `tag`, which nobody reads: did you mean `tags`?",
-        "`defaults.inputSchema` has `type`, an object's, `properties` and `required`, and no such `$defs`",
-        "`defaults._meta` must be an object, not an array",
-        "tools[0] skips the default param `acount`, and there is none: did you mean `account`?",
-        "tools[0] skips the default param `x`, and there is none: take it out",
-        "`skipDefaultParams` of tools[1] must be a list of names, not a string",
+    let of = |defaults: Value| {
+        let manifest = Manifest::json(json!({"defaults": defaults, "tools": tools}).to_string());
+        told(manifest.run("a", || ()).run("b", || ()))
+    };
+    let found = of(json!({
+        "inputSchema": {"type": "object", "properties": {"account": {}}, "required": ["acount"], "$defs": {}},
+        "tag": {}, "_meta": [], "sensitive": 1, "cache": {"ttlMs": -1}, "annotations": {"readOnly": true}, "scope": 1,
+    }));
+    let skips = "skips the default param";
+    let nor = "and neither `defaults` of its manifest nor the server has such a param";
+    expect(
+        &found,
+        &[
+            (
+                "manifest at ",
+                "TOOL-3",
+                "`annotations` of its `defaults` has a member `readOnly`, which nobody reads: did you mean `readOnlyHint`?",
+            ),
+            ("manifest at ", "BASE-21", "the `_meta` of its `defaults` must be an object, not an array"),
+            ("manifest at ", "AUTH-6", "the `scope` of its `defaults` must be a text with scopes"),
+            ("manifest at ", "CACHE-1", "`cache.ttlMs` of its `defaults` must be a number of milliseconds"),
+            ("manifest at ", "TOOL-15", "`sensitive` of its `defaults` must be true or false, not an integer"),
+            ("manifest at ", "TOOL-3", "its `defaults` have a member `tag`, which nobody reads: did you mean `tags`?"),
+            (
+                "manifest at ",
+                "TOOL-4",
+                "the `inputSchema` of its `defaults` has `type`, an object's, `properties` and `required`, and no such `$defs`",
+            ),
+            (
+                "manifest at ",
+                "TOOL-4",
+                "the `inputSchema` of its `defaults` requires `acount`, which is none of its properties: did you mean `account`?",
+            ),
+            ("a", "TOOL-4", &format!("tools[0]: it {skips} `acount`, {nor}: did you mean `account`?")),
+            ("a", "TOOL-4", &format!("tools[0]: it {skips} `x`, {nor}: they have `account`")),
+            ("b", "TOOL-4", "tools[1]: `skipDefaultParams` of its definition must be a list of names"),
+        ],
+    );
+    let found = of(json!({"inputSchema": {"properties": {"a": {"minimum": "x"}}}}));
+    let wrong = "the `inputSchema` of its `defaults` is not valid at `/properties/a/minimum`";
+    expect(&found, &[("manifest at ", "TOOL-4", wrong), ("b", "TOOL-4", "must be a list of names")]);
+    let found = of(json!([]));
+    expect(
+        &found,
+        &[
+            ("manifest at ", "TOOL-3", "its `defaults` must be an object, not an array"),
+            ("b", "TOOL-4", "must be a list of names"),
+        ],
+    );
+}
+
+#[test]
+fn a_definition_that_skips_what_nobody_gives_is_told_tool_4() {
+    let definition =
+        json!({"name": "a", "description": "d", "inputSchema": {"type": "object"}, "skipDefaultParams": ["x"]});
+    let manifest = || Manifest::json(json!([definition]).to_string()).run("a", || ());
+    let found = told(manifest());
+    let none = "and neither `defaults` of its manifest nor the server has such a param: only default params can be skipped, of a \
+                module or of `defaults`, so leave it out";
+    expect(&found, &[("a", "TOOL-4", &format!("tools[0]: it skips the default param `x`, {none}"))]);
+    let module = Module::new("m").param(Param::any("y")).tools(manifest());
+    let error = Server::new("test", "1").module(module).build().expect_err("it has no `x`").to_string();
+    assert!(error.contains("nor the module `m` has such a param: they have `y`"), "{error}");
+}
+
+#[test]
+fn default_params_do_not_hide_what_is_wrong_with_a_schema_tool_4() {
+    let of = |schema: Value| {
+        let tool = json!({"name": "a", "description": "d", "inputSchema": schema});
+        let defaults = json!({"inputSchema": {"properties": {"account": {}}}});
+        told(Manifest::json(json!({"defaults": defaults, "tools": [tool]}).to_string()).run("a", |_: Common<Value>| ()))
+    };
+    for (schema, place) in [
+        (json!({"type": "object", "properties": []}), "tools[0]: `/properties` of the input schema must be an object"),
+        (json!({"type": "object", "required": "a"}), "tools[0]: the input schema is not valid at `/required`"),
+        (json!({"type": "array"}), "tools[0]: the input schema's root must say"),
+        (json!({"type": "object", "$ref": "#/$defs/A", "$defs": {"A": {}}}), "or skip these with `skipDefaultParams`"),
     ] {
-        assert!(messages.contains(&expected), "{expected}: {messages:#?}");
+        expect(&of(schema), &[("a", "TOOL-4", place)]);
+    }
+}
+
+#[tokio::test]
+async fn null_in_a_definition_is_as_nothing_and_takes_no_default_away_tool_9_tool_17() {
+    let nulls = json!({
+        "name": "a", "description": "d", "title": null, "inputSchema": null, "outputSchema": null, "icons": null, "_meta": null,
+        "input_schema": {"type": "object", "properties": {"id": {}}}, "annotations": null, "execution": null, "scope": null,
+        "cache": null, "taskSupport": null, "tags": null, "sensitive": null, "skipDefaultParams": null,
+    });
+    let within = json!({
+        "name": "b", "description": "d", "inputSchema": {"type": "object"},
+        "annotations": {"title": null, "readOnlyHint": null, "destructiveHint": null, "sensitive": null},
+        "cache": {"ttlMs": null, "scope": null}, "execution": {"taskSupport": null},
+        "icons": [{"src": "https://a.example/i", "mimeType": null, "sizes": null, "theme": null}],
+    });
+    let defaults = json!({
+        "inputSchema": null, "input_schema": {"type": null, "properties": {"account": {"type": "string"}}, "required": null},
+        "annotations": {"destructiveHint": true, "readOnlyHint": null}, "tags": {"team": "web"}, "_meta": {"x": 1},
+        "scope": "s", "cache": {"ttlMs": 5, "scope": null}, "sensitive": null,
+    });
+    let manifest = |tools: &Value| {
+        let tags = |ctx: mcp_server::Ctx| format!("{}", json!(ctx.tags()));
+        let text = json!({"defaults": defaults, "tools": tools}).to_string();
+        Manifest::json(text).run("a", tags).run("b", tags)
+    };
+    let found = told(manifest(&json!([nulls, within])));
+    expect(&found, &[("a", "TOOL-17", "it is sensitive"), ("b", "TOOL-17", "it is sensitive")]);
+    let server = Server::new("test", "1").allow_unguarded(["a", "b"]).tools(manifest(&json!([nulls, within])));
+    let app = server.build().expect("all of it is right");
+    let mut with = mcp_server::testing::Client::builder(&app).principal("ada").scopes("s").connect();
+    for name in ["a", "b"] {
+        let tools = with.list_tools().await;
+        let listed = &tools.iter().find(|tool| tool.name == name).expect("it is listed").json;
+        assert_eq!(listed["annotations"], json!({"destructiveHint": true}), "{name}");
+        assert_eq!(listed["_meta"], json!({"x": 1}), "{name}");
+        assert_eq!(listed["inputSchema"]["properties"]["account"], json!({"type": "string"}), "{name}");
+        with.call(name, ()).await.assert_text(r#"{"team":"web"}"#);
+    }
+    let mut without = mcp_server::testing::Client::builder(&app).principal("ada").scopes("").connect();
+    without.call("a", ()).await.assert_fault(403);
+    for text in [
+        r#"{"defaults": null, "tools": null, "name": "a", "description": "d", "inputSchema": {"type": "object"}}"#,
+        r#"{"defaults": null, "tools": [{"name": "a", "description": "d", "inputSchema": {"type": "object"}}]}"#,
+    ] {
+        assert!(Server::new("test", "1").tools(Manifest::json(text).run("a", || ())).build().is_ok(), "{text}");
     }
 }
 
@@ -230,6 +398,22 @@ fn obligations_of_defaults_add_up() {
     };
     assert!(is_sensitive(json!({"sensitive": true})) && is_sensitive(json!({"annotations": {"sensitive": true}})));
     assert!(!is_sensitive(json!({"sensitive": false})) && !is_sensitive(json!({"scope": "a"})));
+}
+
+#[test]
+fn no_definition_takes_back_what_the_defaults_destroy_tool_17() {
+    let tool = json!({
+        "name": "a", "description": "d", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": false},
+    });
+    let manifest =
+        |defaults: Value| Manifest::json(json!({"defaults": defaults, "tools": [tool]}).to_string()).run("a", || ());
+    let destroys = json!({"annotations": {"destructiveHint": true}});
+    expect(&told(manifest(destroys.clone())), &[("a", "TOOL-17", "it is sensitive")]);
+    let module = Module::new("m").destructive(true).tools(manifest(json!({"annotations": {"destructiveHint": false}})));
+    let error = Server::new("test", "1").module(module).build().expect_err("the module destroys").to_string();
+    assert!(error.contains("it is sensitive"), "{error}");
+    let allowed = Server::new("test", "1").allow_unguarded(["a"]).tools(manifest(destroys)).build();
+    assert!(allowed.is_ok(), "{allowed:?}");
 }
 
 #[test]

@@ -276,6 +276,49 @@ async fn a_module_within_a_module_has_the_defaults_of_both() {
     }
 }
 
+#[tokio::test]
+async fn code_reads_a_type_of_which_the_tool_skips_all_tool_9() {
+    #[derive(Arguments)]
+    struct Opt {
+        #[arg(default = 10)]
+        limit: u32,
+        city: Option<String>,
+    }
+    let show = |Common(opt): Common<Opt>| format!("{} {:?}", opt.limit, opt.city);
+    let module = Module::new("m")
+        .arguments::<Opt>()
+        .tool(tool("bare").skip_default_params(["limit", "city"]).run(show))
+        .tool(tool("typed").skip_default_params(["limit", "city"]).run(
+            |Common(opt): Common<Opt>, Common(all): Common<Value>, page: Page| {
+                format!("{} {all} {}", opt.limit, page.id)
+            },
+        ))
+        .tool(
+            tool("own")
+                .param(Param::any("limit"))
+                .param(Param::any("city"))
+                .run(|Common(opt): Common<Opt>, args: Value| format!("{} {args}", opt.limit)),
+        );
+    let mut client = Client::of(Server::new("a", "1").module(module));
+    assert_eq!(text(&client.call("bare", json!({})).await), "10 None");
+    assert_eq!(text(&client.call("typed", json!({"id": 1})).await), "10 {} 1");
+    assert_eq!(text(&client.call("own", json!({"limit": "x"})).await), r#"10 {"limit":"x"}"#);
+}
+
+#[tokio::test]
+async fn a_module_within_one_has_a_field_of_its_own_beside_those_of_the_type_tool_9() {
+    let inner = Module::new("inner").param(Param::string("limit").required()).tool(tool("t").run(
+        |Common(account): Common<Account>, Common(all): Common<Value>| {
+            format!("{} {} {all}", account.account_id, account.limit)
+        },
+    ));
+    let outer = Module::new("outer").arguments::<Account>().module(inner);
+    let mut client = Client::of(Server::new("a", "1").module(outer));
+    assert_eq!(client.listed("t").await["inputSchema"]["properties"]["limit"], json!({"type": "string"}));
+    let answer = client.call("t", json!({"account_id": "ab", "limit": "many"})).await;
+    assert_eq!(text(&answer), r#"ab 10 {"account_id":"ab","limit":"many"}"#);
+}
+
 #[test]
 fn obligations_add_up_cache_4() {
     let sensitive = tool("t").sensitive(false);
@@ -290,6 +333,34 @@ fn obligations_add_up_cache_4() {
     assert_eq!(refused(Server::new("a", "1").module(outer)), [conflict]);
     let inner = Module::new("inner").scope("b").tool(tool("t").cache(CacheHint::new().private()).run(|| ()));
     assert!(Server::new("a", "1").module(Module::new("outer").cache(public()).module(inner)).build().is_ok());
+}
+
+#[test]
+fn no_tool_takes_back_that_its_module_destroys_tool_17() {
+    let harmless = || tool("t").destructive(false).run(|| ());
+    let destroys = || Module::new("m").destructive(true);
+    let servers = [
+        ("in a module", Server::new("a", "1").module(destroys().tool(harmless()))),
+        ("in one within it", Server::new("a", "1").module(destroys().module(Module::new("n").tool(harmless())))),
+        (
+            "in one within it that says otherwise",
+            Server::new("a", "1").module(destroys().module(Module::new("n").destructive(false).tool(harmless()))),
+        ),
+        ("of the server", Server::new("a", "1").defaults(Defaults::new().destructive(true)).tool(harmless())),
+    ];
+    for (which, server) in servers {
+        let found = refused(server);
+        assert!(found.len() == 1 && found[0].starts_with("`t`: it is sensitive"), "{which}: {found:?}");
+    }
+    let module = destroys().destructive(false).tool(harmless());
+    assert!(Server::new("a", "1").module(module).build().is_ok(), "what a module says last is what it says");
+}
+
+#[tokio::test]
+async fn a_tool_of_a_module_that_destroys_says_itself_what_is_published_tool_15() {
+    let module = Module::new("m").destructive(true).tool(tool("t").destructive(false).run(|| ()));
+    let mut client = Client::of(Server::new("a", "1").allow_unguarded(["t"]).module(module));
+    assert_eq!(client.listed("t").await["annotations"], json!({"destructiveHint": false}));
 }
 
 #[tokio::test]
@@ -361,7 +432,8 @@ fn mistakes_are_told_with_both_places_and_modules_tool_5_tool_4() {
     assert_eq!(
         found,
         [
-            "`none`: it skips the default param `x` (made at here), and the server has no such param: it has none (TOOL-4)",
+            "`none`: it skips the default param `x` (made at here), and the server has no such param: only \
+             default params can be skipped, of a module or of `defaults`, so leave it out (TOOL-4)",
             "`get`: it skips the default param `acount_id` (made at here), and the module `pages` has no such param: did \
              you mean `account_id`? (TOOL-4)",
         ]
@@ -413,6 +485,44 @@ fn code_that_needs_what_the_tool_skips_is_told_tool_6() {
             "`p`: it takes `Common<modules::Account>`, default params of a module, which the code of a tool alone has (PROMPT-2)"
         ]
     );
+}
+
+#[test]
+fn code_that_takes_default_params_where_there_are_none_is_told_tool_6() {
+    type Members = serde_json::Map<String, Value>;
+    let any = || tool("t").run(|_: Common<Value>| ());
+    let map = tool("t").run(|_: Common<Members>, page: Page| page.id);
+    let what = |whose: &str, how: &str| {
+        format!(
+            "`t`: its code takes `Common<serde_json::value::Value>`, and {whose} has no default params: give it some with \
+             `.{how}(..)`, or take no `Common` (TOOL-6)"
+        )
+    };
+    assert_eq!(refused(Server::new("a", "1").tool(any())), [what("the server", "defaults")]);
+    let module = |tool: Tool| Server::new("a", "1").module(Module::new("m").tool(tool));
+    assert_eq!(refused(module(any())), [what("the module `m`", "param")]);
+    let map = refused(module(map));
+    assert!(map[0].contains("`Common<serde_json::map::Map<") && map[0].contains("has no default params"), "{map:?}");
+    let inner = Module::new("inner").tool(any());
+    assert!(Server::new("a", "1").module(Module::new("outer").param(Param::any("a")).module(inner)).build().is_ok());
+    let own = Server::new("a", "1").defaults(Defaults::new().param(Param::any("a"))).tool(any());
+    assert!(own.build().is_ok());
+}
+
+#[test]
+fn what_follows_from_wrong_defaults_is_not_told_of_each_tool_tool_4() {
+    let module = |param: Param| Module::new("m").arguments::<Account>().param(param);
+    let tools = [
+        tool("skips").skip_default_params(["text"]).run(|| ()),
+        tool("any").run(|_: Common<Value>| ()),
+        tool("typed").run(|_: Common<Account>| ()),
+    ];
+    let wrong = module(Param::string("text").min(3)).module(Module::new("inner").tools(tools));
+    let found = refused(Server::new("a", "1").module(wrong));
+    assert!(found.len() == 1 && found[0].contains("`minimum` is a rule for numbers"), "{found:?}");
+    let wrong = Module::new("m").arguments::<Vec<u8>>().tool(tool("t").run(|_: Common<Vec<u8>>| ()));
+    let found = refused(Server::new("a", "1").module(wrong));
+    assert!(found.len() == 1 && found[0].contains("cannot be default params"), "{found:?}");
 }
 
 #[tokio::test]

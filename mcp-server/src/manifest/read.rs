@@ -2,13 +2,15 @@
 
 use serde_json::Value;
 
-use super::defaults::Defaults;
 use crate::check::{self, kind, nearest};
+use crate::defaults::Defaults;
 
 /// Definitions, not looked into yet, and what is wrong around them.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) definitions: Vec<Value>,
+    /// What all of them have.
+    pub(super) defaults: Defaults,
     pub(super) faults: Vec<String>,
 }
 
@@ -23,13 +25,9 @@ pub(super) fn json(text: &str) -> Result<Read, String> {
 }
 
 pub(super) fn definitions(value: Value) -> Read {
-    let mut read = Read { definitions: Vec::new(), faults: Vec::new() };
+    let mut read = Read { definitions: Vec::new(), defaults: Defaults::new(), faults: Vec::new() };
     let mut members = match value {
         Value::Array(definitions) => return Read { definitions, ..read },
-        // One alone.
-        Value::Object(members) if !members.contains_key("tools") && members.contains_key("name") => {
-            return Read { definitions: vec![members.into()], ..read };
-        }
         Value::Object(members) => members,
         other => {
             let what =
@@ -37,14 +35,24 @@ pub(super) fn definitions(value: Value) -> Read {
             return Read { faults: vec![what], ..read };
         }
     };
+    // As in a definition, null says as much as nothing.
+    members.retain(|_, value| !value.is_null());
+    if !members.contains_key("tools") && members.contains_key("name") {
+        // One alone.
+        return Read { definitions: vec![members.into()], ..read };
+    }
     match members.shift_remove("tools") {
         Some(Value::Array(definitions)) => read.definitions = definitions,
         Some(other) => read.faults.push(format!("its `tools` must be a list, not {}", kind(&other))),
         None => read.faults.push("it has no list `tools`".into()),
     }
-    let defaults = Defaults::read(members.shift_remove("defaults"), &mut read.faults);
-    for (index, definition) in read.definitions.iter_mut().enumerate() {
-        defaults.fill(index, definition, &mut read.faults);
+    match members.shift_remove("defaults") {
+        Some(Value::Object(defaults)) => read.defaults = Defaults::from_members(defaults),
+        Some(other) => {
+            read.faults.push(format!("its `defaults` must be an object, not {}", kind(&other)));
+            read.defaults.unfit = true;
+        }
+        None => {}
     }
     for name in members.keys() {
         let name = mcp_core::fault::reflect(name);

@@ -33,7 +33,10 @@ pub(crate) fn alone(common: &[CommonParam]) -> Composed {
 pub(crate) fn compose(own: Value, checks: Vec<Check>, mut common: Vec<CommonParam>) -> Option<Composed> {
     let Value::Object(mut schema) = own else { return Some(Composed::of(own, checks)) };
     common.retain(|param| !declares(&schema, &param.name));
-    if common.is_empty() {
+    let is_legible =
+        schema.get("properties").is_none_or(Value::is_object) && schema.get("required").is_none_or(Value::is_array);
+    // What is wrong with the schema is told of it as it is.
+    if common.is_empty() || !is_legible {
         return Some(Composed::of(schema.into(), checks));
     }
     admit(&mut schema, &common)?;
@@ -82,7 +85,7 @@ fn forms(schema: &Map<String, Value>) -> impl Iterator<Item = &Value> {
 }
 
 /// Whether the tool has a param of that name itself.
-fn declares(schema: &Map<String, Value>, name: &str) -> bool {
+pub(super) fn declares(schema: &Map<String, Value>, name: &str) -> bool {
     let has = |schema: &Map<String, Value>| schema.get("properties").is_some_and(|own| own.get(name).is_some());
     has(schema) || forms(schema).filter_map(Value::as_object).any(has)
 }

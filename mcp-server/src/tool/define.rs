@@ -1,5 +1,6 @@
 //! Tools whose definition is data: read at run time, from a file or from elsewhere.
 
+mod defaults;
 mod guards;
 
 use std::sync::Arc;
@@ -19,7 +20,10 @@ impl Tool {
     /// `outputSchema`, `annotations`, `icons`, `_meta`. The schemas may also be called `input_schema` and `output_schema`; they
     /// are published as they are, in their order, and enforced, which needs the feature `validate`. What follows is for the server
     /// alone, and is not published: `scope`, a text or a list; `cache`, with `ttlMs` and `scope` (`"public"` or `"private"`);
-    /// `taskSupport`; `tags`; and `sensitive`, which may stand among the `annotations`, too.
+    /// `taskSupport`; `tags`; `sensitive`, which may stand among the `annotations`, too; and `skipDefaultParams`, a list of names:
+    /// see [`skip_default_params`](Self::skip_default_params).
+    ///
+    /// A member that is null is as absent.
     ///
     /// For many tools in one file, see [`Manifest`](crate::Manifest).
     ///
@@ -64,7 +68,10 @@ impl Tool {
     #[track_caller]
     pub fn from_value(definition: Value) -> Self {
         match definition {
-            Value::Object(members) => Reader { members, tool: Self::new("") }.read(),
+            Value::Object(members) => {
+                let tool = Self { defined: true, ..Self::new("") };
+                Reader::new(members, tool, "its definition").read()
+            }
             other => Self::unreadable(format!("its definition must be a JSON object, not {}", kind(&other))),
         }
     }
@@ -102,15 +109,23 @@ impl Tool {
 struct Reader {
     members: Map<String, Value>,
     tool: Tool,
+    /// What they are the members of.
+    whose: &'static str,
 }
 
 impl Reader {
+    fn new(members: Map<String, Value>, tool: Tool, whose: &'static str) -> Self {
+        Self { members: present(members), tool, whose }
+    }
+
     fn read(mut self) -> Tool {
         if let Some(name) = self.text("name", "TOOL-5") {
             self.tool.name = name;
         }
         self.tool.title = self.text("title", "TOOL-3");
-        self.tool.description = self.text("description", "TOOL-3");
+        let is_described = self.members.contains_key("description");
+        // What is no text was told as such.
+        self.tool.description = self.text("description", "TOOL-3").or_else(|| is_described.then(|| UNREAD.into()));
         self.tool.input = self.schema("inputSchema", "input_schema", "TOOL-4");
         if self.tool.input.is_none() {
             self.wrong(
@@ -126,8 +141,9 @@ impl Reader {
         self.tool.meta = self.take("_meta");
         self.execution();
         self.guards();
+        self.skipped();
         for (name, _) in std::mem::take(&mut self.members) {
-            self.unknown("its definition", &name, &MEMBERS);
+            self.unknown("its definition has", &name, &MEMBERS);
         }
         self.tool
     }
@@ -136,16 +152,15 @@ impl Reader {
         self.tool.wrong.push((rule, what.into()));
     }
 
-    /// A null is as good as nothing.
     fn take(&mut self, name: &str) -> Option<Value> {
-        self.members.shift_remove(name).filter(|value| !value.is_null())
+        self.members.shift_remove(name)
     }
 
     fn text(&mut self, name: &str, rule: &'static str) -> Option<Box<str>> {
         match self.take(name)? {
             Value::String(text) => Some(text.into()),
             other => {
-                self.wrong(rule, format!("the `{name}` of its definition must be a string, not {}", kind(&other)));
+                self.wrong(rule, format!("the `{name}` of {} must be a string, not {}", self.whose, kind(&other)));
                 None
             }
         }
@@ -155,7 +170,7 @@ impl Reader {
         match (self.take(name), self.take(other)) {
             (Some(schema), None) | (None, Some(schema)) => Some(Given::Value(schema)),
             (Some(schema), Some(_)) => {
-                self.wrong(rule, format!("its definition has `{name}` and `{other}`, which are the same: keep one"));
+                self.wrong(rule, format!("{} has `{name}` and `{other}`, which are the same: keep one", self.whose));
                 Some(Given::Value(schema))
             }
             (None, None) => None,
@@ -166,9 +181,9 @@ impl Reader {
     fn object(&mut self, name: &str, rule: &'static str) -> Map<String, Value> {
         match self.take(name) {
             None => Map::new(),
-            Some(Value::Object(members)) => members,
+            Some(Value::Object(members)) => present(members),
             Some(other) => {
-                self.wrong(rule, format!("the `{name}` of its definition must be an object, not {}", kind(&other)));
+                self.wrong(rule, format!("the `{name}` of {} must be an object, not {}", self.whose, kind(&other)));
                 Map::new()
             }
         }
@@ -178,13 +193,12 @@ impl Reader {
         for (name, value) in self.object("annotations", "TOOL-15") {
             let hints = &mut self.tool.annotations;
             let hint = match (name.as_str(), &value) {
-                (_, Value::Null) => continue,
                 ("title", Value::String(title)) => {
                     hints.title = Some(title.as_str().into());
                     continue;
                 }
                 ("title", other) => {
-                    let what = format!("`annotations.title` of its definition must be a string, not {}", kind(other));
+                    let what = format!("`annotations.title` of {} must be a string, not {}", self.whose, kind(other));
                     self.wrong("TOOL-15", what);
                     continue;
                 }
@@ -197,7 +211,7 @@ impl Reader {
                 ("idempotentHint", _) => &mut hints.idempotent,
                 ("openWorldHint", _) => &mut hints.open_world,
                 _ => {
-                    self.unknown("`annotations` of its definition", &name, &ANNOTATIONS);
+                    self.unknown(&format!("`annotations` of {} has", self.whose), &name, &ANNOTATIONS);
                     continue;
                 }
             };
@@ -205,7 +219,7 @@ impl Reader {
                 Value::Bool(says) => *hint = Some(says),
                 other => self.wrong(
                     "TOOL-15",
-                    format!("`annotations.{name}` of its definition must be true or false, not {}", kind(&other)),
+                    format!("`annotations.{name}` of {} must be true or false, not {}", self.whose, kind(&other)),
                 ),
             }
         }
@@ -230,18 +244,19 @@ impl Reader {
 
     fn icon(&mut self, index: usize, icon: &Value) -> Result<Icon, String> {
         let members = icon.as_object().ok_or_else(|| format!("an icon is an object, not {}", kind(icon)))?;
+        let members = present(members.clone());
         for name in members.keys().filter(|name| !ICON.contains(&name.as_str())) {
-            self.unknown(&format!("`icons[{index}]` of its definition"), name, &ICON);
+            self.unknown(&format!("`icons[{index}]` of its definition has"), name, &ICON);
         }
         let src = members.get("src").and_then(Value::as_str).ok_or("it needs a `src`, a string")?;
         let mut read = Icon::new(src).map_err(|fault| fault.message().to_owned())?;
         match members.get("mimeType") {
-            None | Some(Value::Null) => {}
+            None => {}
             Some(Value::String(mime)) => read = read.mime(mime),
             Some(other) => return Err(format!("`mimeType` must be a string, not {}", kind(other))),
         }
         match members.get("sizes") {
-            None | Some(Value::Null) => {}
+            None => {}
             Some(Value::Array(sizes)) if sizes.iter().all(|size| size.as_str().is_some_and(is_size)) => {
                 read.sizes = sizes.iter().filter_map(Value::as_str).map(Into::into).collect();
             }
@@ -260,20 +275,36 @@ impl Reader {
     fn execution(&mut self) {
         for (name, value) in self.object("execution", "TOOL-3") {
             if name != "taskSupport" {
-                self.unknown("`execution` of its definition", &name, &["taskSupport"]);
+                self.unknown("`execution` of its definition has", &name, &["taskSupport"]);
                 continue;
             }
             self.task_support("execution.taskSupport", &value);
         }
     }
 
-    fn unknown(&mut self, of: &str, name: &str, known: &[&str]) {
+    fn skipped(&mut self) {
+        match self.take(SKIP) {
+            None => {}
+            Some(Value::Array(names)) if names.iter().all(Value::is_string) => {
+                self.change(|tool| tool.skip_default_params(names.iter().filter_map(Value::as_str)));
+            }
+            Some(_) => self.wrong("TOOL-4", format!("`{SKIP}` of its definition must be a list of names")),
+        }
+    }
+
+    fn unknown(&mut self, has: &str, name: &str, known: &[&str]) {
         let name = mcp_core::fault::reflect(name);
         let meant = nearest(&name, known.iter().copied());
         let meant =
             meant.map_or_else(|| format!("it knows {}", known.join(", ")), |meant| format!("did you mean `{meant}`?"));
-        self.wrong("TOOL-3", format!("{of} has a member `{name}`, which nobody reads: {meant}"));
+        self.wrong("TOOL-3", format!("{has} a member `{name}`, which nobody reads: {meant}"));
     }
+}
+
+/// A member that is null says as much as none.
+fn present(mut members: Map<String, Value>) -> Map<String, Value> {
+    members.retain(|_, value| !value.is_null());
+    members
 }
 
 fn is_size(size: &str) -> bool {
@@ -281,7 +312,10 @@ fn is_size(size: &str) -> bool {
     size == "any" || size.split_once('x').is_some_and(|(width, height)| number(width) && number(height))
 }
 
-const MEMBERS: [&str; 16] = [
+/// Stands for a description that is no text, of a tool that is not built.
+const UNREAD: &str = "unread";
+const SKIP: &str = "skipDefaultParams";
+const MEMBERS: [&str; 17] = [
     "name",
     "title",
     "description",
@@ -298,6 +332,7 @@ const MEMBERS: [&str; 16] = [
     "taskSupport",
     "tags",
     "sensitive",
+    SKIP,
 ];
 const ANNOTATIONS: [&str; 6] =
     ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "sensitive"];

@@ -27,8 +27,8 @@ pub(super) struct Input {
     pub(super) rules: Rules,
     /// The default params that are in it.
     pub(super) common: Vec<CommonParam>,
-    /// Whether the code reads a type of its own, which knows nothing of those.
-    strips: bool,
+    /// Those of them that are no fields of the type which the code reads.
+    strips: Vec<Box<str>>,
     /// Whether the rules add the defaults of all that is absent.
     fills: bool,
 }
@@ -40,13 +40,13 @@ impl Input {
     }
 
     const fn of(text: String, rules: Rules) -> Self {
-        Self { text, rules, common: Vec::new(), strips: false, fills: false }
+        Self { text, rules, common: Vec::new(), strips: Vec::new(), fills: false }
     }
 
     /// What is taken out of the arguments before the code reads them. `None` if nothing has to be.
     pub(super) fn taken(&self, types: &[CommonType], needs: &Needs) -> Option<Taken> {
         let wanted = needs.states.iter().any(|wanted| matches!(wanted, Wanted::Common { .. }));
-        if !wanted && (self.common.is_empty() || !self.strips) {
+        if !wanted && self.strips.is_empty() {
             return None;
         }
         let names: Vec<Box<str>> = self.common.iter().map(|param| param.name.clone()).collect();
@@ -57,8 +57,8 @@ impl Input {
             // What is wrong with them was told of the module.
             Rules::compile(&marked, &checks, Options { defaults: true, ..Options::default() }).ok()
         });
-        let types = Taken::types(types, &names);
-        Some(Taken { names, types, strips: self.strips, fills: fills.flatten() })
+        let types = Taken::types(types, &self.common);
+        Some(Taken { names, types, strips: self.strips.clone(), fills: fills.flatten() })
     }
 }
 
@@ -112,7 +112,7 @@ impl Making<'_> {
         let (text, value, validator) = given.compile(Side::Input, report)?;
         let compose::Composed { marked, checks, common } =
             composed.unwrap_or_else(|| compose::Composed { marked: value, checks: Vec::new(), common: Vec::new() });
-        let strips = !options.whole;
+        let strips = strips(self.code, &common);
         let options = Options { whole: options.whole || !common.is_empty(), ..options };
         // Without a validator the server is not built: why, is told.
         let rules =
@@ -128,8 +128,7 @@ impl Making<'_> {
         faults: Vec<String>,
         report: &mut Report<'_>,
     ) -> Input {
-        let takes_all = takes_all(self.code);
-        let fills = options.defaults;
+        let (code, fills) = (self.code, options.defaults);
         let compose::Composed { marked, checks, common } = self.with_common(own, checks, report);
         let options = Options { whole: options.whole || !common.is_empty(), ..options };
         let compiled = match Rules::compile(&marked, &checks, options) {
@@ -138,7 +137,8 @@ impl Making<'_> {
             Err(more) => Err(faults.into_iter().chain(more).collect()),
         };
         let text = schema::unmarked(marked).to_string();
-        Input { text, rules: rules(compiled, report), common, strips: !takes_all, fills }
+        let strips = strips(code, &common);
+        Input { text, rules: rules(compiled, report), common, strips, fills }
     }
 
     fn with_common(&self, own: Value, checks: Vec<Check>, report: &mut Report<'_>) -> compose::Composed {
@@ -147,8 +147,9 @@ impl Making<'_> {
                 "TOOL-4",
                 format!(
                     "its arguments are described by a reference (`$ref`), beside which the default params of {} have no \
-                     place: describe them without one, or skip these with `.skip_default_params(..)`",
-                    self.home.noun()
+                     place: describe them without one, or skip these with `{}`",
+                    self.home.givers(),
+                    self.home.skips()
                 ),
             );
             compose::Composed { marked: own, checks, common: Vec::new() }
@@ -168,6 +169,16 @@ fn takes_all(code: fn() -> Value) -> bool {
     let schema = schema::derive(code).published;
     schema == serde_json::json!({"type": "object"})
         || schema == serde_json::json!({"type": "object", "additionalProperties": true})
+}
+
+/// The default params that the code's type does not have itself. Code that takes any object finds them there.
+fn strips(code: fn() -> Value, common: &[CommonParam]) -> Vec<Box<str>> {
+    if common.is_empty() || takes_all(code) {
+        return Vec::new();
+    }
+    let own = schema::derive(code).published;
+    let is_own = |name: &str| own.as_object().is_some_and(|own| compose::declares(own, name));
+    common.iter().filter(|param| !is_own(&param.name)).map(|param| param.name.clone()).collect()
 }
 
 /// An output schema that was said, and not derived from what the code returns.

@@ -17,14 +17,18 @@ impl Reader {
         if let Some(support) = self.take("taskSupport") {
             self.task_support("taskSupport", &support);
         }
-        if let Some(says) = self.take("sensitive") {
-            self.sensitive("sensitive", &says);
-        }
+        self.sensitivity();
         self.tool.tags = self.object("tags", "TOOL-3");
     }
 
+    pub(super) fn sensitivity(&mut self) {
+        if let Some(says) = self.take("sensitive") {
+            self.sensitive("sensitive", &says);
+        }
+    }
+
     /// A text as OAuth has it, or a list.
-    fn scope(&mut self) {
+    pub(super) fn scope(&mut self) {
         let scopes = match self.take("scope") {
             None => return,
             Some(Value::String(scopes)) => Some(scopes),
@@ -34,15 +38,23 @@ impl Reader {
             Some(_) => None,
         };
         match scopes {
+            Some(scopes) if scopes.trim().is_empty() => self.wrong(
+                "AUTH-6",
+                format!(
+                    "the `scope` of {} is empty, which would let everybody in: name one, such as \"notes:read\", or leave it \
+                     out",
+                    self.whose
+                ),
+            ),
             Some(scopes) => self.change(|tool| tool.scope(scopes)),
             None => self.wrong(
                 "AUTH-6",
-                "the `scope` of its definition must be a text with scopes between blanks, or a list of texts",
+                format!("the `scope` of {} must be a text with scopes between blanks, or a list of texts", self.whose),
             ),
         }
     }
 
-    fn cache(&mut self) {
+    pub(super) fn cache(&mut self) {
         let mut hint = CacheHint::new();
         for (name, value) in self.object("cache", "CACHE-1") {
             match (name.as_str(), &value) {
@@ -51,14 +63,25 @@ impl Reader {
                 }
                 ("ttlMs", _) => self.wrong(
                     "CACHE-1",
-                    "`cache.ttlMs` of its definition must be a number of milliseconds, whole and not negative",
+                    format!("`cache.ttlMs` of {} must be a number of milliseconds, whole and not negative", self.whose),
                 ),
                 ("scope", Value::String(scope)) if scope == "public" => hint = hint.public(),
                 ("scope", Value::String(scope)) if scope == "private" => hint = hint.private(),
                 ("scope", _) => {
-                    self.wrong("CACHE-1", "`cache.scope` of its definition must be \"public\" or \"private\"");
+                    let what = format!("`cache.scope` of {} must be \"public\" or \"private\"", self.whose);
+                    self.wrong("CACHE-1", what);
                 }
-                _ => self.unknown("`cache` of its definition", &name, &CACHE),
+                ("public" | "private", _) => {
+                    let scope = if (name == "public") == (value != false) { "public" } else { "private" };
+                    self.wrong(
+                        "TOOL-3",
+                        format!(
+                            "`cache` of {} has a member `{name}`, which nobody reads: did you mean `scope = \"{scope}\"`?",
+                            self.whose
+                        ),
+                    );
+                }
+                _ => self.unknown(&format!("`cache` of {} has", self.whose), &name, &CACHE),
             }
         }
         self.change(|tool| tool.cache(hint));
@@ -87,13 +110,13 @@ impl Reader {
             Value::Bool(true) => self.change(|tool| tool.sensitive(true)),
             Value::Bool(false) => {}
             other => {
-                let what = format!("`{member}` of its definition must be true or false, not {}", kind(other));
+                let what = format!("`{member}` of {} must be true or false, not {}", self.whose, kind(other));
                 self.wrong("TOOL-15", what);
             }
         }
     }
 
-    fn change(&mut self, how: impl FnOnce(Tool) -> Tool) {
+    pub(super) fn change(&mut self, how: impl FnOnce(Tool) -> Tool) {
         self.tool = how(std::mem::replace(&mut self.tool, Tool::new("")));
     }
 }
