@@ -246,10 +246,9 @@ fn resource_answer(raw: &str) -> Read<ResourceAnswer> {
     let meta = members.may("meta", boxed)?;
     let caching = members.may("caching", |place, raw| {
         let mut members = Members::of(place, raw)?;
-        let mut caching = CacheHint::default();
-        caching.ttl = members.may("ttl", integer)?.map(Span);
-        caching.public = members.may("public", boolean)?;
-        members.end(caching)
+        let ttl = members.may("ttl", integer)?.map(Span);
+        let public = members.may("public", boolean)?;
+        members.end(CacheHint { ttl, public })
     })?;
     members.end(ResourceAnswer { contents, caching: caching.unwrap_or_default(), meta })
 }
