@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use crate::caching::Caching;
+use crate::caching::CacheHint;
 use crate::fault::Fault;
 
 /// The answer to a call.
@@ -77,10 +77,12 @@ pub struct ResourceAnswer {
     /// One or more: a directory may yield many. None at all is the server's fault (-32603): a resource that is not there is
     /// [`Fault::resource_not_found`].
     pub contents: Vec<Contents>,
-    /// For how long, and by whom, it may be kept. [`Caching::NONE`] says nothing: then what its entry says holds, or what the endpoint
-    /// says for all. One for which scopes are needed is kept by its reader alone, whatever is said. One that is read with answers of the client is kept by nobody all the same
-    /// (MRTR-16), and one that is read through [`View::only`](crate::View::only) by its reader alone (CACHE-4).
-    pub caching: Caching,
+    /// For how long, and by whom, it may be kept. What it leaves unsaid is as its entry says, or as the endpoint says for all; that
+    /// it is not to be kept is said by [`Caching::NONE`](crate::Caching::NONE).
+    ///
+    /// Whatever is said, one for which scopes are needed is kept by its reader alone, and so is one that is read through
+    /// [`View::only`](crate::View::only) (CACHE-4); one that is read with answers of the client is kept by nobody (MRTR-16).
+    pub caching: CacheHint,
     /// `_meta` of the result: JSON text of an object.
     pub meta: Option<Box<str>>,
 }
@@ -89,7 +91,7 @@ impl ResourceAnswer {
     /// The contents of one resource or several.
     #[must_use]
     pub const fn new(contents: Vec<Contents>) -> Self {
-        Self { contents, caching: Caching::NONE, meta: None }
+        Self { contents, caching: CacheHint { ttl: None, public: None }, meta: None }
     }
 }
 

@@ -65,8 +65,8 @@ impl Caching {
     }
 }
 
-/// What an entry says of how long its answers may be kept, and by whom. What it leaves unsaid is as the
-/// [endpoint](crate::EndpointBuilder::caching) says it.
+/// What an entry says of how long its answers may be kept, and by whom, or what is read says of itself. What it leaves unsaid is as
+/// the entry of what is read says it, or the [endpoint](crate::EndpointBuilder::caching).
 ///
 /// ```
 /// use mcp_core::{CacheHint, Caching, Span};
@@ -74,6 +74,7 @@ impl Caching {
 /// let fallback = Caching::public(Span::secs(300));
 /// assert_eq!(CacheHint::ttl(Span::secs(5)).or(fallback), Caching::public(Span::secs(5)));
 /// assert_eq!(CacheHint::default().private().or(fallback), Caching::private(Span::secs(300)));
+/// assert_eq!(CacheHint::from(Caching::NONE).or(fallback), Caching::NONE);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -116,6 +117,13 @@ impl CacheHint {
                 None => fallback.public,
             },
         }
+    }
+}
+
+/// Everything is said.
+impl From<Caching> for CacheHint {
+    fn from(Caching { ttl, public }: Caching) -> Self {
+        Self { ttl: Some(ttl), public: Some(public) }
     }
 }
 

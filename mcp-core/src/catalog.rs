@@ -51,7 +51,8 @@ impl Catalog {
         Builder::default()
     }
 
-    /// A digest of what the newest revision shows of it, with scopes and hints: the same for the same entries, also after a restart.
+    /// A digest of what the newest revision shows of it, and of all else that a machine goes by: tools that are not listed, what tools
+    /// need, what is completed, scopes and hints. The same for the same entries, also after a restart; handles do not count.
     #[must_use]
     pub const fn generation(&self) -> u64 {
         self.generation
@@ -159,9 +160,9 @@ impl Builder {
         }
         let generation = tools.digest_on(digest(b""));
         let generation = prompts.digest_on(templates.digest_on(resources.digest_on(generation)));
-        // Clients see nothing of it, but a machine that is handed another one does otherwise.
-        let generation = tools.guards_on(generation);
-        let generation = prompts.guards_on(templates.guards_on(resources.guards_on(generation)));
+        // Lists show nothing of it, but a machine that is handed another one does otherwise.
+        let generation = tools.unseen_on(generation);
+        let generation = prompts.unseen_on(templates.unseen_on(resources.unseen_on(generation)));
         let resource_lists = templates.digest_on(resources.digest_on(digest(b"")));
         let generations = Generations::new(
             folded(tools.digest_on(digest(b""))),
@@ -206,6 +207,11 @@ fn digest(bytes: &[u8]) -> u64 {
 /// Half of it, with all of its bits.
 const fn folded(digest: u64) -> u32 {
     (digest ^ digest >> 32) as u32
+}
+
+/// Goes on with what is completed of an entry.
+fn completes_on(state: u64, key: &str, argument: &str) -> u64 {
+    [b"completes ", key.as_bytes(), b"\0", argument.as_bytes()].into_iter().fold(state, digest_on)
 }
 
 fn digest_on(state: u64, bytes: &[u8]) -> u64 {

@@ -173,7 +173,7 @@ impl Fault {
     #[must_use]
     pub fn too_many(retry_after: Span) -> Self {
         let ms = retry_after.0.max(1);
-        Self::internal(alloc::format!("Too many requests: try again in {} s", ms.div_ceil(1000)))
+        Self::internal(alloc::format!("Too many requests: try again in {} s", retry_after.retry_after()))
             .with_data(alloc::format!("{{\"retryAfterMs\":{ms}}}"))
             .with_status(429)
             .with_remedy(Remedy::Wait(Span(ms)))

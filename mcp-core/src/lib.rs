@@ -137,6 +137,7 @@ mod ask;
 mod caching;
 mod calls;
 pub mod catalog;
+mod challenge;
 mod desk;
 pub mod drive;
 mod encode;
@@ -178,6 +179,7 @@ pub mod wire;
 
 pub use caching::{CacheHint, Caching};
 pub use catalog::{Catalog, Generations, Handle, View};
+pub use challenge::Challenge;
 pub use endpoint::{Endpoint, EndpointBuilder};
 pub use event_log::EventLog;
 pub use exchange::Exchange;

@@ -1,9 +1,10 @@
 //! Status, shape and headers of an answer, as hints for transports that have them.
 
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::challenge::{self, Challenge};
 use crate::endpoint::Endpoint;
 use crate::fault::{Fault, Remedy};
 use crate::peer::Scopes;
@@ -73,9 +74,7 @@ impl Reply {
         let mut reply = Self::json(status);
         match (status, fault.remedy()) {
             (403, Some(Remedy::Scopes(scopes))) => reply.challenge = Some(challenge(scopes, metadata).into()),
-            (429 | 503, Some(Remedy::Wait(span))) => {
-                reply.retry_after = Some(u32::try_from(span.0.div_ceil(1000).max(1)).unwrap_or(u32::MAX));
-            }
+            (429 | 503, Some(Remedy::Wait(span))) => reply.retry_after = Some(span.retry_after()),
             _ => {}
         }
         reply
@@ -99,30 +98,20 @@ impl Reply {
     }
 }
 
-/// What a token must be good for, by RFC 6750 and RFC 9728: all scopes in one challenge (AUTH-6), and no wildcard (SEC-4).
-///
-/// Handlers name scopes too. What cannot be one is left out, so that nothing needs to be escaped.
+/// What a token must be good for: all scopes in one challenge (AUTH-6). Handlers name scopes too, so what cannot be named is left
+/// out.
 fn challenge(scopes: &Scopes, metadata: Option<&str>) -> String {
-    let asked = scopes.iter().filter(|scope| Scopes::is_token(scope) && !scope.contains('*'));
-    let asked = asked.collect::<Vec<&str>>().join(" ");
-    let mut text = String::from("Bearer error=\"insufficient_scope\"");
-    let mut member = |name: &str, value: &str| {
-        text.push_str(", ");
-        text.push_str(name);
-        text.push_str("=\"");
-        text.push_str(value);
-        text.push('"');
-    };
-    if !asked.is_empty() {
-        member("scope", &asked);
-    }
-    if let Some(metadata) = metadata {
-        member("resource_metadata", metadata);
-    }
+    let asked = challenge::named(scopes).collect::<Vec<&str>>().join(" ");
     let description = match asked.is_empty() {
         true => String::from("Insufficient scope"),
         false => alloc::format!("Insufficient scope. Required: {asked}"),
     };
-    member("error_description", &description);
-    text
+    let challenge = Challenge {
+        error: Some("insufficient_scope"),
+        scope: Some(scopes),
+        resource_metadata: metadata,
+        error_description: Some(&description),
+        ..Challenge::default()
+    };
+    challenge.to_string()
 }

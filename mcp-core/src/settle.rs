@@ -206,8 +206,8 @@ fn complete(slot: &Slot, answer: &Answer, endpoint: &Endpoint) -> Result<Vec<u8>
         }
         (Answer::Resource(answer), Kind::Resource { uri, .. }) => {
             // MRTR-16: what the client's answers went into is good for this once.
-            let said = if answer.caching == Caching::NONE { slot.hint } else { answer.caching };
-            let caching = if slot.rounds > 0 { Caching::NONE } else { said.seen_by_one(slot.chosen) };
+            let said = answer.caching.or(slot.hint).seen_by_one(slot.chosen);
+            let caching = if slot.rounds > 0 { Caching::NONE } else { said };
             encode::resource_result(&mut out, revision, uri, answer, caching, endpoint);
         }
         (Answer::Prompt(answer), Kind::Prompt { .. }) => encode::prompt_result(&mut out, revision, answer, endpoint),

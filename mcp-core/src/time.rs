@@ -50,6 +50,16 @@ impl Span {
     pub const fn secs(n: u64) -> Self {
         Self(n.saturating_mul(1000))
     }
+
+    /// Whole seconds, rounded up, one at least: what `Retry-After` says of it. Saturates.
+    #[must_use]
+    pub const fn retry_after(self) -> u32 {
+        match self.0.div_ceil(1000) {
+            0 => 1,
+            secs if secs > u32::MAX as u64 => u32::MAX,
+            secs => secs as u32,
+        }
+    }
 }
 
 impl From<Span> for core::time::Duration {
@@ -68,5 +78,12 @@ mod tests {
         assert_eq!(Time::MAX.after(Span(1)), Time::MAX);
         assert_eq!(Time(3).since(Time(5)), Span(0));
         assert_eq!(Span::secs(u64::MAX), Span(u64::MAX));
+    }
+
+    #[test]
+    fn who_is_to_wait_waits_for_whole_seconds_and_one_at_least_sec_2() {
+        for (ms, secs) in [(0, 1), (1, 1), (1_000, 1), (1_001, 2), (59_999, 60), (u64::MAX, u32::MAX)] {
+            assert_eq!(Span(ms).retry_after(), secs, "{ms}");
+        }
     }
 }

@@ -136,7 +136,7 @@ fn what_is_hidden_from_some_is_shared_by_no_cache_whatever_its_code_says_cache_4
 /// A resource that anybody may keep for a minute.
 fn shared(_: &Call) -> Outcome {
     let mut answer = ResourceAnswer::new(vec![Contents::text("x")]);
-    answer.caching = Caching::public(Span::secs(60));
+    answer.caching = Caching::public(Span::secs(60)).into();
     Outcome::Complete(Answer::Resource(answer))
 }
 

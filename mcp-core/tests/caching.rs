@@ -125,27 +125,33 @@ fn what_is_hidden_tells_nothing_by_its_hint_cache_4() {
     }
 }
 
-fn read(caching: Caching) -> Outcome {
+fn read(caching: Option<Caching>) -> Outcome {
     let mut answer = ResourceAnswer::new(vec![Contents::text("x")]);
-    answer.caching = caching;
+    if let Some(caching) = caching {
+        answer.caching = caching.into();
+    }
     Outcome::Complete(Answer::Resource(answer))
 }
 
 #[test]
 fn a_resource_is_kept_as_it_says_itself_else_as_its_entry_does_else_as_is_said_for_all_cache_1_cache_4() {
     let (public, none) = (Caching::public(Span(100)), Caching::NONE);
-    let own = Caching::public(Span(3));
+    let own = Some(Caching::public(Span(3)));
     for (said, fallback, answer, right) in [
-        ((None, ""), none, none, (0, false)),
-        ((None, ""), public, none, (100, true)),
-        ((Some(7), ""), none, none, (7, false)),
-        ((Some(7), ""), public, none, (7, true)),
-        ((None, "-"), public, none, (100, false)),
-        ((Some(7), "+"), none, none, (7, true)),
+        ((None, ""), none, None, (0, false)),
+        ((None, ""), public, None, (100, true)),
+        ((Some(7), ""), none, None, (7, false)),
+        ((Some(7), ""), public, None, (7, true)),
+        ((None, "-"), public, None, (100, false)),
+        ((Some(7), "+"), none, None, (7, true)),
         ((Some(7), "-"), none, own, (3, true)),
-        ((Some(7), "-"), public, Caching::private(Span(1)), (1, false)),
+        ((Some(7), "-"), public, Some(Caching::private(Span(1))), (1, false)),
+        // Also what is to be kept by nobody is said, and not left unsaid.
+        ((Some(7), "+"), public, Some(Caching::NONE), (0, false)),
+        ((Some(7), "+"), public, Some(Caching::public(Span(0))), (0, true)),
+        ((None, ""), public, Some(Caching::NONE), (0, false)),
         // What asks for scopes is for nobody else, whatever is said.
-        ((Some(7), "s"), public, none, (7, false)),
+        ((Some(7), "s"), public, None, (7, false)),
         ((Some(7), "s"), public, own, (3, false)),
     ] {
         for uri in ["a:0", "a:0/x"] {
@@ -176,6 +182,6 @@ fn calls_and_older_revisions_say_nothing_of_caches_and_changes_are_told_all_the_
     for method in LISTS {
         assert!(silent(&old.result(method, &json!({}))), "BASE-13");
     }
-    let answered = old.run("resources/read", &json!({"uri": "a:0"}), read(Caching::public(Span(3))));
+    let answered = old.run("resources/read", &json!({"uri": "a:0"}), read(Some(Caching::public(Span(3)))));
     assert!(silent(&answered["result"]));
 }

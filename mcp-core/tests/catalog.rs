@@ -418,7 +418,7 @@ fn a_hidden_tool_is_not_there() {
 }
 
 #[test]
-fn the_generation_is_a_digest_of_what_is_shown() {
+fn the_generation_is_a_digest_of_what_is_shown_and_of_what_is_called_all_the_same() {
     let generation = |tools: &[Tool]| {
         tools.iter().cloned().fold(Catalog::builder(), |builder, tool| builder.tool(tool)).build().unwrap().generation()
     };
@@ -428,6 +428,21 @@ fn the_generation_is_a_digest_of_what_is_shown() {
     for other in [&[tool("a")][..], &[tool("b"), tool("a")], &[tool("a"), tool("b").with_description("x")], &[]] {
         assert_ne!(first, generation(other));
     }
+    // A tool that no list shows is one to call: its name and its schema count, and only there.
+    let hidden = |name, schema| Tool::new(name, Handle(1), schema).with_unlisted();
+    let all = [
+        vec![tool("a")],
+        vec![tool("a"), hidden("b", OBJECT)],
+        vec![tool("a"), hidden("c", OBJECT)],
+        vec![tool("a"), hidden("b", r#"{"type":"object","properties":{"x":{}}}"#)],
+        vec![tool("a"), tool("b")],
+        vec![hidden("a", OBJECT)],
+        vec![],
+    ];
+    let digests: std::collections::BTreeSet<u64> = all.iter().map(|tools| generation(tools)).collect();
+    assert_eq!(digests.len(), all.len());
+    let as_ever = (6_567_835_879_843_205_094, 9_368_440_803_725_052_685);
+    assert_eq!((generation(&[]), first), as_ever, "records that were kept name it");
 }
 
 #[test]

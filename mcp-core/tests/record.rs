@@ -445,6 +445,56 @@ fn a_replay_can_be_gone_on_from() {
 }
 
 #[test]
+fn rule_5_a_run_is_replayed_with_its_own_catalogue_though_lists_show_no_difference() {
+    let schema = r#"{"type":"object"}"#;
+    let tool = |name| Tool::new(name, Handle(1), schema);
+    let needs = mcp_core::Capabilities::none().with(mcp_core::Ability::Sampling);
+    let with_prompt =
+        |argument| Catalog::builder().tool(tool("add")).prompt(Prompt::new("p", Handle(2)).with_argument(argument));
+    let with_template = |template| Catalog::builder().tool(tool("add")).template(template);
+    let template = || Template::new("a:{x}", "any", Handle(3));
+    let complete = |reference: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{{"ref":{reference},"argument":{{"name":"x","value":""}},"_meta":{{{MODERN}}}}}}}"#
+        )
+    };
+    let argument = || PromptArgument::new("x");
+    let pairs = [
+        // It is called, and in no list.
+        (
+            Catalog::builder().tool(tool("add")),
+            Catalog::builder().tool(tool("add")).tool(tool("rm").with_unlisted()),
+            call("1", "rm", MODERN),
+        ),
+        (
+            Catalog::builder().tool(tool("add")),
+            Catalog::builder().tool(tool("add").with_needs(needs)),
+            call("1", "add", MODERN),
+        ),
+        (with_prompt(argument()), with_prompt(argument().completes()), complete(r#"{"type":"ref/prompt","name":"p"}"#)),
+        (
+            with_template(template()),
+            with_template(template().completes("x")),
+            complete(r#"{"type":"ref/resource","uri":"a:{x}"}"#),
+        ),
+    ];
+    for (one, other, message) in pairs {
+        let catalogs = [one.build().unwrap(), other.build().unwrap()];
+        assert_eq!(catalogs[0].generations(), catalogs[1].generations(), "lists show no difference");
+        let fresh = || Pipe::new(MachineId(9), endpoint(), Time(1000));
+        for catalog in &catalogs {
+            let mut live = Live::new(fresh());
+            live.view = View::all(Arc::clone(catalog));
+            live.message(None, &message);
+            live.pull(0, 9999);
+            let records = live.machine.records();
+            let replayed = replay(&mut fresh(), records, &catalogs, &Limits::default()).unwrap();
+            assert_eq!((said(&replayed), &replayed.pulled), (live.outputs.clone(), &live.pulled), "{message}");
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_replayed_is_an_error_that_names_the_record() {
     let fresh = || Pipe::new(MachineId(9), endpoint(), Time(1000));
     let mut live = Live::new(fresh());

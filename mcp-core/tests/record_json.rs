@@ -10,7 +10,7 @@ use mcp_core::question::Question;
 use mcp_core::record::{Record, RecordedView, What};
 use mcp_core::wire::{Id, Unread};
 use mcp_core::{
-    Caching, CallId, Caller, Change, Close, Code, Fault, Level, Note, Outcome, Scopes, Span, StreamId, Time,
+    CacheHint, Caching, CallId, Caller, Change, Close, Code, Fault, Level, Note, Outcome, Scopes, Span, StreamId, Time,
 };
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
@@ -53,9 +53,12 @@ fn answers() -> Vec<Answer> {
         Contents::bytes(Bytes::new()),
     ]);
     contents.meta = Some("no json".into());
-    contents.caching = Caching::public(Span(u64::MAX));
-    let mut kept = ResourceAnswer::default();
-    kept.caching = Caching::private(Span(1));
+    contents.caching = Caching::public(Span(u64::MAX)).into();
+    let kept = [Caching::NONE.into(), CacheHint::ttl(Span(1)), CacheHint::default().private()].map(|caching| {
+        let mut kept = ResourceAnswer::default();
+        kept.caching = caching;
+        Answer::Resource(kept)
+    });
     let says = |role, content| PromptMessage { role, content };
     let mut prompt = PromptAnswer::new(vec![says(Role::Assistant, Content::text("\u{1}"))]);
     prompt.messages.extend(answer().content.into_iter().map(|content| says(Role::User, content)));
@@ -63,15 +66,16 @@ fn answers() -> Vec<Answer> {
     prompt.meta = Some("{}".into());
     let mut completion = Completion::new(vec!["".into(), "\"é".into()]);
     (completion.total, completion.has_more) = (Some(u64::MAX), true);
-    vec![
+    let mut answers = vec![
         Answer::Resource(ResourceAnswer::default()),
         Answer::Resource(contents),
-        Answer::Resource(kept),
         Answer::Prompt(PromptAnswer::default()),
         Answer::Prompt(prompt),
         Answer::Complete(Completion::default()),
         Answer::Complete(completion),
-    ]
+    ];
+    answers.extend(kept);
+    answers
 }
 
 fn whats() -> Vec<What> {

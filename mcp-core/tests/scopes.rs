@@ -294,6 +294,8 @@ fn no_challenge_names_a_wildcard_or_breaks_out_of_its_quotes_sec_4_auth_6() {
     };
     assert_eq!(fail("a b"), right("a b"), "also of a handler's own making");
     assert_eq!(fail("* a files:* b\"c d\\e é\u{1}"), right("a"));
+    // AUTH-8.
+    assert_eq!(fail("offline_access a offline_access:b"), right("a offline_access:b"));
     let bare = format!(
         "Bearer error=\"insufficient_scope\", resource_metadata=\"{METADATA}\", error_description=\"Insufficient scope\""
     );

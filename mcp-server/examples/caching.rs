@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_server::{CacheHint, Resource, Result, Server, Tool, resource, resource_template};
+use mcp_server::{CacheHint, Contents, Resource, ResourceAnswer, Result, Server, Tool, resource, resource_template};
 
 /// What is for sale
 #[resource("shop://catalog", mime = "application/json", cache(ttl_ms = 60_000, public))]
@@ -14,6 +14,14 @@ fn catalog() -> &'static str {
 #[resource_template("shop://prices/{article}", cache(ttl_ms = 1_000))]
 fn price(article: String) -> Option<String> {
     (article == "tea").then(|| "3.50".into())
+}
+
+/// What is in stock. While it is counted, nobody may keep what they were told.
+#[resource("shop://stock", cache(ttl_ms = 60_000, public))]
+fn stock() -> ResourceAnswer {
+    let mut answer = ResourceAnswer::new(vec![Contents::text("is being counted")]);
+    answer.caching = CacheHint::new().ttl(Duration::ZERO).private().into();
+    answer
 }
 
 /// An order, which is nobody else's business.
@@ -30,6 +38,7 @@ fn server() -> Server {
         .tool(Tool::new("buy").description("Buys tea.").run(|| "bought"))
         .resource(catalog)
         .resource(hours)
+        .resource(stock)
         .resource_template(price)
         .resource_template(order)
 }

@@ -17,6 +17,20 @@ use crate::visible::VisibleRule;
 ///     .text("Keep it short.")
 ///     .cache(CacheHint::new().ttl(Duration::from_secs(60)).public());
 /// ```
+///
+/// A resource may say it of each answer, which goes before what its entry says:
+///
+/// ```
+/// # use std::time::Duration;
+/// # use mcp_server::{CacheHint, Contents, ResourceAnswer, resource};
+/// /// How the oven is
+/// #[resource("app://oven", cache(ttl_ms = 60_000, public))]
+/// fn oven() -> ResourceAnswer {
+///     let mut answer = ResourceAnswer::new(vec![Contents::text("It is warming up")]);
+///     answer.caching = CacheHint::new().ttl(Duration::ZERO).into();
+///     answer
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[must_use = "a hint does nothing until it is given to an entry or a server"]
 pub struct CacheHint {
@@ -65,20 +79,21 @@ pub(crate) struct Guards {
 }
 
 impl CacheHint {
-    /// As the catalogue takes it.
-    pub(crate) fn in_catalog(self) -> mcp_core::CacheHint {
-        let mut hint = mcp_core::CacheHint::default();
-        hint.ttl = self.ttl.map(|ttl| Span::millis(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)));
-        hint.public = self.public;
-        hint
-    }
-
     /// What is left unsaid is as the other says.
     pub(crate) const fn or(self, other: Self) -> Self {
         Self {
             ttl: if self.ttl.is_some() { self.ttl } else { other.ttl },
             public: if self.public.is_some() { self.public } else { other.public },
         }
+    }
+}
+
+impl From<CacheHint> for mcp_core::CacheHint {
+    fn from(CacheHint { ttl, public }: CacheHint) -> Self {
+        let mut hint = Self::default();
+        hint.ttl = ttl.map(|ttl| Span::millis(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)));
+        hint.public = public;
+        hint
     }
 }
 
@@ -98,7 +113,7 @@ impl Guards {
 
     /// For how long what it answers may be kept, and by whom. What [conflicts](Guards::conflict) is told as such, once.
     pub(crate) fn hint(&self) -> mcp_core::CacheHint {
-        let mut hint = self.cache.in_catalog();
+        let mut hint = mcp_core::CacheHint::from(self.cache);
         hint.public = self.cache.public.filter(|_| self.conflict().is_none());
         hint
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::request::Parts;
-use mcp_core::Caller;
+use mcp_core::{Caller, Span};
 
 /// Says whether a request may go on, once it is known who sends it: [`Builder::limit`](crate::Builder::limit).
 ///
@@ -30,7 +30,7 @@ where
     }
 }
 
-/// The value of `Retry-After`: whole seconds, rounded up, one at least.
-pub(crate) fn seconds(span: Duration) -> u64 {
-    span.as_secs().saturating_add(u64::from(span.subsec_nanos() > 0)).max(1)
+/// A time to wait in whole milliseconds, rounded up: nobody is told to come back too early.
+pub(crate) fn wait(span: Duration) -> Span {
+    Span::millis(u64::try_from(span.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use http::Response;
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
-use mcp_core::Span;
 use mcp_core::fault::{Code, Fault, reflect};
+use mcp_core::{Challenge, Scopes, Span};
 
 use crate::answer::{refuse, set};
 use crate::body::Body;
-use crate::limit::seconds;
+use crate::limit::wait;
 
 /// The answer to a request that is not served: status, challenge, and a small body without an id (AUTH-4).
 ///
@@ -39,8 +39,8 @@ struct Refusal {
     error: Option<&'static str>,
     description: Option<String>,
     realm: Option<String>,
-    scope: Option<String>,
-    retry_after: Option<Duration>,
+    scope: Scopes,
+    retry_after: Option<Span>,
 }
 
 impl Rejection {
@@ -87,13 +87,11 @@ impl Rejection {
         Self(Box::new(Kind::Response(response)))
     }
 
-    /// The scopes to ask for, separated by spaces: those that this request needs, no more (AUTH-5).
+    /// The scopes to ask for, separated by spaces: those that this request needs, no more (AUTH-5). The client is not told of those
+    /// that a [challenge](Challenge) never names: wildcards (SEC-4) and `offline_access` (AUTH-8).
     #[must_use]
     pub fn scope(mut self, scopes: &str) -> Self {
-        self.change(|refusal| {
-            let scopes: Vec<&str> = scopes.split_ascii_whitespace().collect();
-            refusal.scope = (!scopes.is_empty()).then(|| scopes.join(" "));
-        });
+        self.change(|refusal| refusal.scope = Scopes::parse(scopes));
         self
     }
 
@@ -107,7 +105,7 @@ impl Rejection {
     /// When to try again: whole seconds, rounded up.
     #[must_use]
     pub fn retry_after(mut self, span: Duration) -> Self {
-        self.change(|refusal| refusal.retry_after = Some(span));
+        self.change(|refusal| refusal.retry_after = Some(wait(span)));
         self
     }
 
@@ -117,13 +115,12 @@ impl Rejection {
     }
 
     /// 429: the client has to wait for that long.
-    pub(crate) fn too_many(wait: Duration) -> Self {
-        let ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-        Self::new(Fault::too_many(Span::millis(ms)))
+    pub(crate) fn too_many(span: Duration) -> Self {
+        Self::new(Fault::too_many(wait(span)))
     }
 
-    const fn empty(fault: Fault) -> Refusal {
-        Refusal { fault, error: None, description: None, realm: None, scope: None, retry_after: None }
+    fn empty(fault: Fault) -> Refusal {
+        Refusal { fault, error: None, description: None, realm: None, scope: Scopes::default(), retry_after: None }
     }
 
     fn new(fault: Fault) -> Self {
@@ -152,7 +149,7 @@ impl Rejection {
             set(response.headers_mut(), WWW_AUTHENTICATE, &challenge);
         }
         if let Some(span) = refusal.retry_after {
-            response.headers_mut().insert(RETRY_AFTER, seconds(span).into());
+            response.headers_mut().insert(RETRY_AFTER, span.retry_after().into());
         }
         response
     }
@@ -162,20 +159,17 @@ impl Refusal {
     fn challenge(&self, metadata: Option<&str>) -> Option<String> {
         let error = match self.fault.status() {
             400 | 401 => self.error,
-            403 if self.scope.is_some() => Some("insufficient_scope"),
+            403 if !self.scope.is_empty() => Some("insufficient_scope"),
             _ => return None,
         };
-        let members = [
-            ("realm", self.realm.as_deref()),
-            ("error", error),
-            ("scope", self.scope.as_deref()),
-            ("resource_metadata", metadata),
-            ("error_description", self.description.as_deref()),
-        ];
-        let members = members.iter().filter_map(|(name, value)| Some(format!("{name}=\"{}\"", quotable((*value)?))));
-        let members: Vec<String> = members.collect();
-        // RFC 6750 wants one member at least.
-        Some(if members.is_empty() { "Bearer realm=\"mcp\"".into() } else { format!("Bearer {}", members.join(", ")) })
+        let challenge = Challenge {
+            realm: self.realm.as_deref(),
+            error,
+            scope: Some(&self.scope),
+            resource_metadata: metadata,
+            error_description: self.description.as_deref(),
+        };
+        Some(challenge.to_string())
     }
 }
 
@@ -196,19 +190,6 @@ impl fmt::Debug for Rejection {
             }
         }
     }
-}
-
-/// The most characters of one member of a challenge: 1,000, so that its header stays within what clients read.
-const MEMBER: usize = 1_000;
-
-/// The text as it may stand between quotes: RFC 6750 allows visible ASCII and blanks, without quotes and backslashes.
-fn quotable(text: &str) -> String {
-    let allowed = |c: char| match c {
-        '"' => '\'',
-        ' '..='~' if c != '\\' => c,
-        _ => '?',
-    };
-    text.chars().take(MEMBER).map(allowed).collect()
 }
 
 const fn code(status: i64) -> Code {
@@ -254,10 +235,23 @@ mod tests {
     }
 
     #[test]
+    fn no_challenge_names_a_wildcard_sec_4() {
+        let text = |rejection: Rejection| challenge(rejection, None).1.unwrap();
+        let scopes = "* a files:* offline_access b\"c d\\e b";
+        assert_eq!(text(Rejection::unauthorized().scope(scopes)), r#"Bearer scope="a b""#);
+        let narrow = r#"Bearer error="insufficient_scope", scope="a b", error_description="no""#;
+        assert_eq!(text(Rejection::forbidden("no").scope(scopes)), narrow);
+        // One that can be named by nobody is none that this server names.
+        assert_eq!(text(Rejection::unauthorized().scope("*")), r#"Bearer realm="mcp""#);
+        let bare = r#"Bearer error="insufficient_scope", error_description="no""#;
+        assert_eq!(text(Rejection::forbidden("no").scope("offline_access")), bare);
+    }
+
+    #[test]
     fn nothing_breaks_out_of_a_quoted_text() {
         let hostile = Rejection::invalid_token("a\"b\\c\r\nX: y\u{e9}\u{0}").realm("\", evil=\"").scope("s\"t");
         let (_, header) = challenge(hostile, None);
-        let text = r#"Bearer realm="', evil='", error="invalid_token", scope="s't", error_description="a'b?c??X: y??""#;
+        let text = r#"Bearer realm="', evil='", error="invalid_token", error_description="a'b?c??X: y??""#;
         assert_eq!(header.as_deref(), Some(text));
     }
 

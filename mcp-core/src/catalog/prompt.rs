@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::about::{About, about};
 use super::guard::{Guard, guard};
 use super::shelf::{Audience, Entry};
-use super::{Defect, Handle};
+use super::{Defect, Handle, completes_on};
 use crate::encode::json::Object;
 use crate::fault::reflect;
 use crate::peer::Revision;
@@ -153,6 +153,11 @@ impl Entry for Prompt {
         }
         self.guard.check(&self.name, defects);
         self.about.check(&self.name, defects);
+    }
+
+    fn unseen_on(&self, state: u64) -> u64 {
+        let completed = self.arguments.iter().filter(|argument| argument.completes);
+        completed.fold(state, |state, argument| completes_on(state, &self.name, &argument.name))
     }
 
     fn encode(&self, out: &mut Vec<u8>, revision: Revision, _: Audience) {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::about::{About, about};
 use super::guard::{Guard, guard};
 use super::shelf::{Audience, Entry};
-use super::{Defect, Handle};
+use super::{Defect, Handle, completes_on};
 use crate::answer::Annotations;
 use crate::encode::{self, json::Object};
 use crate::fault::reflect;
@@ -251,6 +251,10 @@ impl Entry for Template {
 
     fn guard(&self) -> &Guard {
         &self.guard
+    }
+
+    fn unseen_on(&self, state: u64) -> u64 {
+        self.completes.iter().fold(state, |state, variable| completes_on(state, &self.uri, variable))
     }
 
     fn check(&mut self, defects: &mut Vec<Defect>) {

@@ -43,6 +43,11 @@ pub(super) trait Entry {
     /// Its entry in the list of that revision: no member that the revision does not know, and none that is null.
     fn encode(&self, out: &mut Vec<u8>, revision: Revision, audience: Audience);
 
+    /// Goes on with a digest of what a machine goes by and lists do not show, but its guard: with nothing where there is none.
+    fn unseen_on(&self, state: u64) -> u64 {
+        state
+    }
+
     /// Whether it belongs to a page, and so is another one where there are no pages.
     fn has_page(&self) -> bool {
         false
@@ -138,10 +143,16 @@ impl<T: Entry> Shelf<T> {
         digest_on(digest_on(state, self.list(Revision::MODERN, Audience::All).text()), &[T::MARK])
     }
 
-    /// Goes on with a digest of who may use what, and keep its answers: nothing where no entry says anything.
-    pub(super) fn guards_on(&self, state: u64) -> u64 {
-        let said = self.items.iter().filter(|item| item.guard().says_anything());
-        said.fold(state, |state, item| item.guard().digest_on(digest_on(state, item.key().as_bytes())))
+    /// Goes on with a digest of what no list shows: who may use what, and keep its answers, and what else a machine goes by. With
+    /// nothing where no entry says anything.
+    pub(super) fn unseen_on(&self, state: u64) -> u64 {
+        self.items.iter().fold(state, |state, item| {
+            let state = match item.guard().says_anything() {
+                true => item.guard().digest_on(digest_on(state, item.key().as_bytes())),
+                false => state,
+            };
+            item.unseen_on(state)
+        })
     }
 
     pub(super) fn names(&self) -> Vec<&str> {

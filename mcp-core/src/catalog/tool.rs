@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::guard::{Guard, guard};
 use super::schema::{self, Mirror};
 use super::shelf::{Audience, Entry};
-use super::{Defect, Handle, check_meta};
+use super::{Defect, Handle, check_meta, digest_on};
 use crate::answer::Icon;
 use crate::encode::json::{self, Object};
 use crate::fault::reflect;
@@ -337,6 +337,20 @@ impl Entry for Tool {
             object.json("_meta", meta);
         }
         object.close();
+    }
+
+    fn unseen_on(&self, state: u64) -> u64 {
+        let mut unseen = Vec::new();
+        if self.unlisted {
+            unseen.extend_from_slice(b"unlisted ");
+            self.encode(&mut unseen, Revision::MODERN, Audience::All);
+        }
+        if let Some(needs) = Capabilities::none().missing(&self.needs) {
+            unseen.extend_from_slice(b"needs ");
+            unseen.extend_from_slice(self.name.as_bytes());
+            unseen.extend_from_slice(needs.as_bytes());
+        }
+        digest_on(state, &unseen)
     }
 
     fn has_page(&self) -> bool {

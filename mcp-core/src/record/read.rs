@@ -17,7 +17,7 @@ use crate::answer::{
     Annotations, Answer, Block, Completion, Content, Contents, Embedded, Icon, Link, PromptAnswer, PromptMessage,
     ResourceAnswer, ResourceBody, Role, Theme, ToolAnswer,
 };
-use crate::caching::Caching;
+use crate::caching::CacheHint;
 use crate::encode::json;
 use crate::fault::{Fault, Remedy};
 use crate::headers::HeadBuf;
@@ -246,8 +246,9 @@ fn resource_answer(raw: &str) -> Read<ResourceAnswer> {
     let meta = members.may("meta", boxed)?;
     let caching = members.may("caching", |place, raw| {
         let mut members = Members::of(place, raw)?;
-        let (ttl, public) = (Span(members.need("ttl", integer)?), members.flag("public")?);
-        members.end(if public { Caching::public(ttl) } else { Caching::private(ttl) })
+        let ttl = members.may("ttl", integer)?.map(Span);
+        let public = members.may("public", boolean)?;
+        members.end(CacheHint { ttl, public })
     })?;
     members.end(ResourceAnswer { contents, caching: caching.unwrap_or_default(), meta })
 }
@@ -442,6 +443,14 @@ fn float(place: &'static str, raw: &str) -> Read<f64> {
 
 fn truth<T>(place: &'static str, raw: &str, whole: T) -> Read<T> {
     if raw == "true" { Ok(whole) } else { Err(RecordError::new(place, "can only be `true`")) }
+}
+
+fn boolean(place: &'static str, raw: &str) -> Read<bool> {
+    match raw {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(RecordError::new(place, "is neither `true` nor `false`")),
+    }
 }
 
 /// The one of `all` that has that name.

@@ -9,7 +9,7 @@ use crate::answer::{
     Annotations, Answer, Block, Completion, Content, Contents, Embedded, Icon, Link, PromptAnswer, PromptMessage,
     ResourceAnswer, ResourceBody, Theme, ToolAnswer,
 };
-use crate::caching::Caching;
+use crate::caching::CacheHint;
 use crate::encode::json::Object;
 use crate::fault::{Fault, Remedy};
 use crate::headers::HeadBuf;
@@ -278,10 +278,14 @@ fn resource_answer(out: &mut Vec<u8>, answer: &ResourceAnswer) {
         object.optional("meta", meta.as_deref());
         object.close();
     });
-    if answer.caching != Caching::NONE {
+    if answer.caching != CacheHint::default() {
         let mut object = Object::open(object.key("caching"));
-        unsigned(object.key("ttl"), answer.caching.ttl().0);
-        flag(&mut object, "public", answer.caching.is_public());
+        if let Some(ttl) = answer.caching.ttl {
+            unsigned(object.key("ttl"), ttl.0);
+        }
+        if let Some(public) = answer.caching.public {
+            object.boolean("public", public);
+        }
         object.close();
     }
     object.optional("meta", answer.meta.as_deref());

@@ -302,7 +302,7 @@ fn a_read_may_ask_and_its_state_is_good_for_its_uri_alone_mrtr_1_mrtr_5_mrtr_9_m
     assert_eq!(&resume.state[..], b"half");
     assert!(fixture::reply(Some(&resume.replies[0].1)).contains("accept"));
     let mut kept = ResourceAnswer::new(vec![Contents::text("x")]);
-    kept.caching = Caching::public(Span::secs(60));
+    kept.caching = Caching::public(Span::secs(60)).into();
     let kept = Outcome::Complete(Answer::Resource(kept));
     talk.script.done(kept.clone());
     let sent = talk.script.received();

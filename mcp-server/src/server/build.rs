@@ -48,7 +48,7 @@ impl Server {
             .tools(true)
             .logging(logging)
             .sessions(self.sessions)
-            .caching(self.cache.in_catalog().or(Caching::NONE))
+            .caching(mcp_core::CacheHint::from(self.cache).or(Caching::NONE))
             .init(init.is_some());
         endpoint = seal.into_iter().fold(endpoint, mcp_core::EndpointBuilder::seal);
         endpoint =

@@ -11,6 +11,7 @@ async fn answers_say_how_long_they_are_good_and_for_whom_cache_1_cache_4() -> Re
     let reads = [
         ("shop://catalog", 60_000, "public"),
         ("shop://hours", 3_600_000, "public"),
+        ("shop://stock", 0, "private"),
         ("shop://prices/tea", 1_000, "public"),
         // What needs a scope is private, whatever the server says.
         ("shop://orders/7", 10_000, "private"),
