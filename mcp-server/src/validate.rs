@@ -23,6 +23,9 @@ mod with {
     /// them are collected at each level, which multiplies.
     const DEEP: usize = 6;
 
+    /// What the keyword `type` may say.
+    const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+
     /// A compiled schema.
     #[derive(Debug)]
     pub(crate) struct Validator {
@@ -42,11 +45,16 @@ mod with {
             let has_alternatives = ["\"anyOf\"", "\"oneOf\""].iter().any(|keyword| text.contains(keyword));
             compiled.map(|schema| Self { schema, has_alternatives }).map_err(|first| {
                 // The compiler stops at the first; what the schema's own schema tells is all of it.
-                let found: Vec<String> = match jsonschema::meta::validator_for(schema) {
-                    Ok(rules) => rules.iter_errors(schema).map(|error| misplaced(&error)).collect(),
-                    Err(_) => Vec::new(),
-                };
-                if found.is_empty() { vec![misplaced(&first)] } else { found }
+                let mut found = Vec::new();
+                let rules = jsonschema::meta::validator_for(schema);
+                let errors = rules.iter().flat_map(|rules| rules.iter_errors(schema));
+                for why in errors.flat_map(|error| misplaced(&error)) {
+                    // What is no schema at all is found by each of the vocabularies.
+                    if !found.contains(&why) {
+                        found.push(why);
+                    }
+                }
+                if found.is_empty() { misplaced(&first) } else { found }
             })
         }
 
@@ -76,12 +84,45 @@ mod with {
     }
 
     /// What is wrong with a schema, and where in it.
-    fn misplaced(error: &ValidationError<'_>) -> String {
-        let said = check::clean(&error.to_string());
-        match error.instance_path().as_str() {
+    fn misplaced(error: &ValidationError<'_>) -> Vec<String> {
+        let untyped = untyped(error);
+        if let (None, Kind::AnyOf { context }) = (&untyped, error.kind()) {
+            // Where one schema or a list of them may stand, it is the one that is wrong further in.
+            let place = error.instance_path();
+            let is_within = |inner: &ValidationError<'_>| inner.instance_path() != place;
+            let form = context.iter().find(|form| !form.is_empty() && form.iter().all(is_within));
+            if let Some(form) = form {
+                return form.iter().flat_map(misplaced).collect();
+            }
+        }
+        let said = untyped.unwrap_or_else(|| check::clean(&error.to_string()));
+        vec![match error.instance_path().as_str() {
             "" => format!("is not valid: {said}"),
             place => format!("is not valid at `{}`: {said}", check::clean(place)),
+        }]
+    }
+
+    /// What is wrong with the value of a keyword `type`, the only one of that name with alternatives.
+    fn untyped(error: &ValidationError<'_>) -> Option<String> {
+        let place = error.instance_path();
+        if !matches!(error.kind(), Kind::AnyOf { .. }) || !place.as_str().ends_with("/type") {
+            return None;
         }
+        let all = TYPES.join(", ");
+        let given: &Value = error.instance();
+        let named = given.as_array().map_or(std::slice::from_ref(given), Vec::as_slice);
+        let is_known = |name: &Value| name.as_str().is_some_and(|name| TYPES.contains(&name));
+        Some(match named.iter().find(|name| !is_known(name)) {
+            Some(Value::String(name)) => {
+                let meant = check::nearest(name, TYPES);
+                let meant = meant.map_or_else(|| format!("it has {all}"), |meant| format!("did you mean `{meant}`?"));
+                format!("`{}` is no type of JSON: {meant}", check::clean(name))
+            }
+            Some(other) => {
+                format!("a type is a text or a list of different ones, not {}: JSON has {all}", check::kind(other))
+            }
+            None => format!("a type is a text or a list of different ones: JSON has {all}"),
+        })
     }
 
     /// In the words of [`check`], where a violation has a path of its own; else in those of the validator.

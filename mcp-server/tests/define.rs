@@ -172,6 +172,32 @@ fn a_mistake_of_a_definition_is_told_once_and_in_its_words_tool_3_tool_5_auth_6_
 }
 
 #[test]
+fn a_type_that_is_none_is_told_with_those_that_are_tool_4() {
+    let all = "array, boolean, integer, null, number, object, string";
+    for (wrong, what) in [
+        (json!("strng"), "`strng` is no type of JSON: did you mean `string`?".to_owned()),
+        (json!("String"), "`String` is no type of JSON: did you mean `string`?".into()),
+        (json!("float"), format!("`float` is no type of JSON: it has {all}")),
+        (json!(["string", "nul"]), "`nul` is no type of JSON: did you mean `null`?".into()),
+        (json!(5), format!("a type is a text or a list of different ones, not an integer: JSON has {all}")),
+        (json!(["string", 5]), format!("a type is a text or a list of different ones, not an integer: JSON has {all}")),
+        (json!(["string", "string"]), format!("a type is a text or a list of different ones: JSON has {all}")),
+        (json!([]), format!("a type is a text or a list of different ones: JSON has {all}")),
+    ] {
+        for dialect in ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"] {
+            let schema = json!({"$schema": dialect, "type": "object", "properties": {"a": {"items": {"type": wrong}}}});
+            let found = told(&json!({"name": "t", "description": "d", "inputSchema": schema}));
+            let expected = format!("the input schema is not valid at `/properties/a/items/type`: {what}");
+            assert_eq!(found, [("TOOL-4", expected)], "{dialect}");
+        }
+    }
+    // A property of that name is no type.
+    let schema = json!({"type": "object", "properties": {"type": "string"}});
+    let found = told(&json!({"name": "t", "description": "d", "inputSchema": schema}));
+    assert!(found.len() == 1 && !found[0].1.contains("no type of JSON"), "{found:?}");
+}
+
+#[test]
 fn what_a_checked_definition_must_have_is_asked_for() {
     let rules = |definition: Value| told(&definition).into_iter().map(|(rule, _)| rule).collect::<Vec<_>>();
     let object = json!({"type": "object"});
