@@ -105,6 +105,12 @@ impl Manifest {
 
     /// Binds code to the tool of that name: as [`Tool::run`] takes it. It takes the arguments as one `serde_json::Value`, which the
     /// schema has judged and filled in, or as a type of its own.
+    ///
+    /// Such a type is not compared with the schema, neither here nor when the server is built. The schema, which clients see, judges
+    /// first; what it lets in is then read by the type. A field that the type needs and the schema does not require, or a value that
+    /// the schema allows and the type does not, is found when a call comes: the code does not run, and the model is told what the
+    /// type says (TOOL-9). So keep both in step, or take a `Value`. A result that breaks the `outputSchema` is not sent: see
+    /// [`Tool::output_schema`].
     #[track_caller]
     pub fn run<F, M>(self, name: impl AsRef<str>, code: F) -> Self
     where
