@@ -388,16 +388,49 @@ async fn null_in_a_definition_is_as_nothing_and_takes_no_default_away_tool_9_too
     }
 }
 
-#[test]
-fn obligations_of_defaults_add_up() {
-    let object = json!({"type": "object"});
-    let tool = json!({"name": "a", "description": "d", "inputSchema": object, "sensitive": false, "scope": "b"});
-    let is_sensitive = |defaults: Value| {
-        let manifest = Manifest::json(json!({"defaults": defaults, "tools": [tool]}).to_string());
-        mcp_server::IntoTools::into_tools(manifest).tools[0].is_sensitive()
+#[tokio::test]
+async fn obligations_of_defaults_add_up_auth_6_tool_17() {
+    let tool = |more: Value| {
+        let mut tool = json!({"name": "a", "description": "d", "inputSchema": {"type": "object"}});
+        tool.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        tool
     };
-    assert!(is_sensitive(json!({"sensitive": true})) && is_sensitive(json!({"annotations": {"sensitive": true}})));
-    assert!(!is_sensitive(json!({"sensitive": false})) && !is_sensitive(json!({"scope": "a"})));
+    let manifest = |defaults: Value, more: Value| {
+        Manifest::json(json!({"defaults": defaults, "tools": [tool(more)]}).to_string()).run("a", || "a")
+    };
+    for (defaults, more, sensitive) in [
+        (json!({"sensitive": true}), json!({"sensitive": false}), true),
+        (json!({"annotations": {"sensitive": true}}), json!({"annotations": {"sensitive": false}}), true),
+        (json!({"annotations": {"destructiveHint": true}}), json!({"annotations": {"destructiveHint": false}}), true),
+        (json!({"annotations": {"destructiveHint": true}}), json!({}), true),
+        (json!({"sensitive": false}), json!({"sensitive": true}), true),
+        (json!({"annotations": {"destructiveHint": false}}), json!({"annotations": {"destructiveHint": true}}), true),
+        (json!({"sensitive": false, "annotations": {"destructiveHint": false}}), json!({}), false),
+        (json!({"scope": "a"}), json!({"scope": "b"}), false),
+    ] {
+        let which = format!("{defaults} {more}");
+        let built = Server::new("test", "1").tools(manifest(defaults.clone(), more.clone())).build();
+        assert_eq!(built.is_err(), sensitive, "{which}");
+        let tools = mcp_server::IntoTools::into_tools(manifest(defaults, more)).tools;
+        assert_eq!(tools[0].is_sensitive(), sensitive, "{which}");
+    }
+    for (default, own, needed) in [
+        (json!("a"), json!("b"), "a b"),
+        (json!(["a", "c"]), json!("c b"), "a c b"),
+        (json!("a"), json!(null), "a"),
+        (json!(null), json!(["b"]), "b"),
+    ] {
+        let manifest = manifest(json!({"scope": default}), json!({"scope": own}));
+        let app = Server::new("test", "1").tools(manifest).build().expect("it is right");
+        let client =
+            |scopes: &str| mcp_server::testing::Client::builder(&app).principal("ada").scopes(scopes).connect();
+        client(needed).call("a", ()).await.assert_text("a");
+        for without in needed.split(' ') {
+            let rest: Vec<&str> = needed.split(' ').filter(|scope| *scope != without).collect();
+            let refused = client(&rest.join(" ")).call("a", ()).await;
+            refused.assert_fault_contains(format!("Insufficient scope. Required: {needed}"));
+        }
+    }
 }
 
 #[test]
@@ -489,27 +522,102 @@ fn an_annotation_can_only_add_an_obligation() {
 mod of_toml {
     use super::*;
 
-    #[tokio::test]
-    async fn toml_says_the_same_in_its_order() {
-        let manifest = Manifest::toml(
-            r#"
-            [[tools]]
-            name = "a"
-            description = "d"
-            scope = ["x:read", "y"]
-            input_schema.type = "object"
-            input_schema.properties.z = { type = "number", default = 0.5 }
-            input_schema.properties.a = { type = "string", default = 2024-02-29 }
+    const AS_JSON: &str = r#"{
+        "defaults": {
+            "inputSchema": {
+                "properties": {"trace": {"type": "boolean", "default": false}, "account": {"type": "string"}},
+                "required": ["account"]
+            },
+            "scope": "s", "tags": {"team": "web", "floor": 2}, "_meta": {"com.example/z": 1, "com.example/a": [2]},
+            "annotations": {"openWorldHint": false}, "cache": {"ttlMs": 9000}
+        },
+        "tools": [
+            {
+                "name": "z", "title": "Z", "description": "d", "scope": ["x:read", "y"],
+                "input_schema": {
+                    "type": "object",
+                    "properties": {"z": {"type": "number", "default": 0.5}, "a": {"type": "string", "default": "2024-02-29"}},
+                    "required": ["z"]
+                },
+                "outputSchema": {"type": "object", "properties": {"y": {}, "b": {}}},
+                "annotations": {"readOnlyHint": true, "title": "T"}, "tags": {"team": "ops"}, "cache": {"scope": "private"},
+                "icons": [{"src": "https://a.example/i", "sizes": ["48x48"], "theme": "dark"}]
+            },
+            {"name": "a", "description": "d", "inputSchema": {"type": "object"}, "skipDefaultParams": ["trace"]}
+        ]
+    }"#;
+    const AS_TOML: &str = r#"
+        [defaults]
+        scope = "s"
+        tags = { team = "web", floor = 2 }
+        annotations.openWorldHint = false
+        cache.ttlMs = 9_000
 
-            [[tools]]
-            name = "b"
-            description = "d"
-            inputSchema = { type = "object" }
-            "#,
-        );
-        let manifest = manifest.run("a", || ()).run("b", || "b");
-        let mut client = Client::of(Server::new("test", "1").tools(manifest));
-        assert_eq!(text(&client.call("b", json!({})).await), "b");
+        [defaults._meta]
+        "com.example/z" = 1
+        "com.example/a" = [2]
+
+        [defaults.inputSchema]
+        properties.trace = { type = "boolean", default = false }
+        properties.account = { type = "string" }
+        required = ["account"]
+
+        [[tools]]
+        name = "z"
+        title = "Z"
+        description = "d"
+        scope = ["x:read", "y"]
+        input_schema.type = "object"
+        input_schema.properties.z = { type = "number", default = 0.5 }
+        input_schema.properties.a = { type = "string", default = 2024-02-29 }
+        input_schema.required = ["z"]
+        outputSchema = { type = "object", properties = { y = {}, b = {} } }
+        annotations = { readOnlyHint = true, title = "T" }
+        tags.team = "ops"
+        cache.scope = "private"
+
+        [[tools.icons]]
+        src = "https://a.example/i"
+        sizes = ["48x48"]
+        theme = "dark"
+
+        [[tools]]
+        name = "a"
+        description = "d"
+        inputSchema = { type = "object" }
+        skipDefaultParams = ["trace"]
+        "#;
+
+    #[tokio::test]
+    async fn toml_says_the_same_in_its_order_tool_14() {
+        let mut said = Vec::new();
+        for manifest in [Manifest::json(AS_JSON), Manifest::toml(AS_TOML)] {
+            let tags = |ctx: mcp_server::Ctx| json!(ctx.tags()).to_string();
+            let both = |ctx: mcp_server::Ctx, args: Value| mcp_server::Json(json!({"b": args, "y": ctx.tags()}));
+            let server = Server::new("test", "1").tools(manifest.run("a", tags).run("z", both));
+            let app = server.build().expect("it is right");
+            let client = |scopes: &str| mcp_server::testing::Client::builder(&app).modern().scopes(scopes).connect();
+            let mut all = client("s x:read y");
+            let listed: Vec<String> = all.list_tools().await.iter().map(|tool| tool.json.to_string()).collect();
+            // What is told of it to nobody: its cache hints, tags and scopes.
+            let list = all.request("tools/list", json!({})).await;
+            let list = list.result().expect("a list");
+            let hints = json!([list["ttlMs"], list["cacheScope"]]);
+            let z = all.call("z", json!({"account": "ada", "z": 1})).await.structured_json().clone();
+            all.call("a", json!({"account": "ada"})).await.assert_text(r#"{"team":"web","floor":2}"#);
+            let mut few = client("s");
+            few.call("a", json!({"account": "ada"})).await.assert_ok();
+            few.call("z", json!({"account": "ada", "z": 1})).await.assert_fault_contains("Required: s x:read y");
+            said.push((listed, hints.to_string(), z.to_string()));
+        }
+        let (listed, hints, z) = &said[0];
+        assert_eq!(said[1], said[0]);
+        let schema = r#""inputSchema":{"type":"object","properties":{"trace":{"type":"boolean","default":false},"account":{"type":"string"},"z":{"type":"number","default":0.5},"a":{"type":"string","default":"2024-02-29"}},"required":["account","z"]}"#;
+        assert!(listed.len() == 2 && listed[0].contains(schema), "{listed:?}");
+        assert!(listed[1].contains(r#""name":"a""#) && !listed[1].contains("trace"), "{listed:?}");
+        assert!(listed[0].contains(r#""_meta":{"com.example/z":1,"com.example/a":[2]}"#), "{listed:?}");
+        assert_eq!(hints, r#"[9000,"private"]"#);
+        assert_eq!(z, r#"{"b":{"account":"ada","z":1,"trace":false,"a":"2024-02-29"},"y":{"team":"ops","floor":2}}"#);
     }
 
     #[tokio::test]
