@@ -153,7 +153,7 @@ impl Desk {
     pub(crate) fn has_room(&self, call: CallId) -> bool {
         let Some(slot) = self.calls.running(call).and_then(|index| self.calls.get(index)) else { return true };
         let Some(stream) = self.streams.get(slot.stream) else { return true };
-        !slot.queued || stream.has_room(self.calls.speakers(slot.stream), self.endpoint.limits())
+        !slot.queued || stream.has_room(self.calls.speakers(slot.stream), slot.origin, self.endpoint.limits())
     }
 
     /// A call wants its client to come back later (HTTP-30).

@@ -376,7 +376,7 @@ impl Machine for Exchange {
 
     fn has_room(&self, call: CallId) -> bool {
         let Phase::Running(slot) = &self.phase else { return true };
-        slot.call != call || !slot.queued || self.stream.has_room(1, self.endpoint.limits())
+        slot.call != call || !slot.queued || self.stream.has_room(1, slot.origin, self.endpoint.limits())
     }
 
     fn subscriber(&self, uri: &str) -> Option<&Caller> {

@@ -48,8 +48,9 @@ pub trait Machine: sealed::Sealed {
     /// have its progress merged and its logs dropped. Look again after each [`pull`](Machine::pull) and each input.
     ///
     /// What counts is the call's stream, so one slow reader holds back no calls but its own: room is up to
-    /// [`Limits::window`](crate::policy::Limits::window) unsent bytes, and as long as a log of each call that runs on the stream
-    /// fits within [`Limits::logs`](crate::policy::Limits::logs).
+    /// [`Limits::window`](crate::policy::Limits::window) unsent bytes, as long as a log of each call that runs on the stream
+    /// fits within [`Limits::logs`](crate::policy::Limits::logs), and once no progress of this call is unsent, whose place more of it
+    /// would take.
     ///
     /// True wherever waiting would be for nothing: the call does not run any more, nobody reads its stream, it carries answers
     /// alone, or what the call said last was not sent at all (no token, a level that is not wanted, progress that did not grow).

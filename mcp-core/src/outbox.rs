@@ -203,10 +203,12 @@ impl Outbox {
         self.bytes
     }
 
-    /// Whether so many calls may each say something more before anything is dropped, and few bytes wait.
-    pub(crate) const fn has_room(&self, speakers: usize, window: usize, max_logs: usize) -> bool {
+    /// Whether so many calls may each say something more before anything is dropped or takes the place of what that call has said,
+    /// and few bytes wait.
+    pub(crate) fn has_room(&self, speakers: usize, call: CallId, window: usize, max_logs: usize) -> bool {
         // One that is empty has room whatever the limits are, or nobody could ever speak.
-        self.bytes <= window && (self.logs == 0 || self.logs.saturating_add(speakers) <= max_logs)
+        let fits = self.bytes <= window && (self.logs == 0 || self.logs.saturating_add(speakers) <= max_logs);
+        fits && !self.frames.iter().any(|frame| frame.kind == FrameKind::Progress(call))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -41,7 +41,8 @@ pub struct Limits {
     /// Unsent log messages per stream; the oldest are dropped and counted. 256.
     pub logs: usize,
     /// Unsent bytes of one stream over which a call waits that [waits for room](crate::Machine::has_room). 64 KiB: what a pipe or a
-    /// socket holds. What each call says at once comes on top, and logs make it wait before any of them need be dropped.
+    /// socket holds. What each call says at once comes on top; logs make it wait before any of them need be dropped, and progress
+    /// until that of its own is sent.
     pub window: usize,
     /// Listening (GET) streams per session. 8: a client that reconnects without closing stays well under it.
     pub listening: usize,

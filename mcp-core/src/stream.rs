@@ -240,9 +240,10 @@ impl Stream {
         }
     }
 
-    /// Whether so many calls that speak on it may each say something more: also if nobody would hear it.
-    pub(crate) fn has_room(&self, speakers: usize, limits: &Limits) -> bool {
-        !self.carries_notes() || self.outbox.has_room(speakers, limits.window, limits.logs)
+    /// Whether so many calls that speak on it, the request among them whose first run that was, may each say something more: also if
+    /// nobody would hear it.
+    pub(crate) fn has_room(&self, speakers: usize, origin: CallId, limits: &Limits) -> bool {
+        !self.carries_notes() || self.outbox.has_room(speakers, origin, limits.window, limits.logs)
     }
 
     /// Whether it will carry nothing more than what is queued.

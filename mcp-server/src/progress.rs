@@ -25,7 +25,7 @@ use crate::sent::Sent;
 /// ```
 ///
 /// What it says is on its way at once, and a client that reads slowly gets the latest only. Each method returns a [`Sent`]: awaited, it
-/// holds the work back until the client has room.
+/// holds the work back until the client has taken it, so that each report arrives.
 #[doc(alias = "report")]
 #[derive(Clone, Debug)]
 pub struct Progress {

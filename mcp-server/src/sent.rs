@@ -11,10 +11,10 @@ use mcp_core::drive::Link;
 ///
 /// - Dropped, which a `;` does: a client that reads slowly costs no memory and no time. Of progress it gets the latest, of log
 ///   messages the newest.
-/// - Awaited: ready once the client has taken enough for more to be said, which is at once unless it reads too slowly. A tool that
-///   awaits all that it says loses none of its log messages, and is as fast as its client. The limit is
-///   [`Limits::window`](mcp_core::policy::Limits::window) unsent bytes of the stream that the call is answered on; over stdio that is
-///   the client's only one, so what other calls say without waiting may still push log messages out.
+/// - Awaited: ready once the client has taken enough for more to be said. A tool that awaits all that it says loses none of its log
+///   messages and none of its progress, and is as fast as its client. Progress waits until it is handed to the connection; log
+///   messages for as long as [`Limits::window`](mcp_core::policy::Limits::window) bytes are unsent on the stream that the call is
+///   answered on; over stdio that is the client's only one, so what other calls say without waiting may still push log messages out.
 ///
 /// It never waits for nothing: it is ready at once where the client wants no such message, gets it not on this connection, or has
 /// gone, and as soon as the call is cancelled.

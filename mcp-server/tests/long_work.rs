@@ -150,32 +150,92 @@ fn progress_that_nobody_wants_is_ready_at_once_and_so_is_what_is_said_without_wa
     });
 }
 
-#[tokio::test(start_paused = true)]
-async fn of_ten_thousand_steps_a_slow_client_gets_few_and_the_last_prog_6() {
-    for waits in [true, false] {
-        let steps = tool("steps").run(move |progress: Progress| async move {
-            for step in 1..=10_000 {
-                let sent = progress.say(step, 10_000, "at work");
+/// A tool that tells its progress so often, and how often it has.
+fn steps(waits: bool) -> (Tool, Arc<AtomicUsize>) {
+    let said = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&said);
+    let steps = tool("steps").run(move |progress: Progress| {
+        let said = Arc::clone(&count);
+        async move {
+            for step in 1..=MANY {
+                let sent = progress.say(step, MANY, "at work");
+                said.fetch_add(1, Ordering::SeqCst);
                 if waits {
                     sent.await;
                 }
             }
             "done"
-        });
-        let mut client = Client::to(app(steps));
-        let meta = json!({"progressToken": "t"});
-        client.request_with("tools/call", json!({"name": "steps"}), meta).await;
-        let mut last = Value::Null;
-        for n in 0.. {
-            let message = client.next().await;
+        }
+    });
+    (steps, said)
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_ten_thousand_steps_a_slow_client_gets_all_that_were_awaited_else_few_and_the_last_prog_6() {
+    for waits in [true, false] {
+        let (steps, said) = steps(waits);
+        let (mut near, far) = tokio::io::duplex(1 << 10);
+        let (reader, writer) = tokio::io::split(far);
+        tokio::spawn(Connection::tokio(Arc::new(app(steps))).run_tokio(reader, writer));
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "steps", "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "progressToken": "t",
+        }}});
+        near.write_all(format!("{call}\n").as_bytes()).await.expect("it reads");
+        // The client reads nothing meanwhile.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let before = said.load(Ordering::SeqCst);
+        let mut lines = BufReader::new(near).lines();
+        let mut reports = Vec::new();
+        loop {
+            let line = lines.next_line().await.expect("it writes").expect("it goes on");
+            let message: Value = serde_json::from_str(&line).expect("JSON");
             if message["method"] != "notifications/progress" {
                 assert_eq!(message["result"]["content"][0]["text"], "done");
-                assert!((1..100).contains(&n), "{n}");
                 break;
             }
-            last = message["params"]["progress"].clone();
+            reports
+                .push(usize::try_from(message["params"]["progress"].as_u64().expect("a number")).expect("a small one"));
         }
-        assert_eq!(last, 10_000);
+        if waits {
+            assert!(before < 1000, "it is held back: {before}");
+            assert!(reports.into_iter().eq(1..=MANY), "each, in order");
+        } else {
+            assert_eq!(before, MANY, "it is held back by nobody");
+            assert!((1..100).contains(&reports.len()) && reports.last() == Some(&MANY), "{reports:?}");
+        }
+    }
+}
+
+#[cfg(feature = "http")]
+#[tokio::test(start_paused = true)]
+async fn over_http_each_report_comes_that_was_awaited_prog_6() {
+    use axum::body::{Body, to_bytes};
+
+    for waits in [true, false] {
+        let (steps, said) = steps(waits);
+        let service = app(steps).http_service().expect("it serves");
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "steps", "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "progressToken": "t",
+        }}});
+        let request = axum::http::Request::post("/mcp").header("host", "localhost");
+        let request = request.header("accept", "application/json, text/event-stream");
+        let request = request.header("content-type", "application/json").header("mcp-method", "tools/call");
+        let request = request.header("mcp-protocol-version", "2026-07-28").header("mcp-name", "steps");
+        let request = request.body(Body::from(body.to_string())).expect("a request");
+        let response = service.handle(request).await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(said.load(Ordering::SeqCst) < 10, waits);
+        let body = to_bytes(Body::new(response.into_body()), 64 << 20).await.expect("a body");
+        let body = String::from_utf8(body.to_vec()).expect("a text");
+        let events = body.lines().filter_map(|line| line.strip_prefix("data: "));
+        let messages: Vec<Value> = events.map(|data| serde_json::from_str(data).expect("JSON")).collect();
+        let reports = messages.iter().filter_map(|message| message["params"]["progress"].as_u64());
+        let right: Vec<u64> = if waits { (1..=10_000).collect() } else { vec![10_000] };
+        assert!(reports.eq(right), "{}", messages.len());
     }
 }
 

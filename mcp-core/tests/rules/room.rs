@@ -119,25 +119,108 @@ fn rule_6_a_slow_reader_holds_back_no_call_but_its_own() {
     assert_eq!((has_room(&script, 0), has_room(&script, 1)), (false, true));
 }
 
-#[test]
-fn rule_6_progress_waits_for_room_too_and_the_last_comes_prog_6() {
-    let mut script = exchange(&fixture::endpoint(), 1);
-    script.send(&modern_echo(1, &wants()));
-    script.hold(true);
-    for n in 1..=10_000 {
-        script.note(at(f64::from(n)));
-        assert!(has_room(&script, 0), "one message of them waits, the last");
+/// What of the progress of those calls came, by their tokens.
+fn reports(sent: &Sent) -> Vec<(String, u64)> {
+    let reports = sent.messages.iter().filter(|message| message["method"] == "notifications/progress");
+    let report = |report: &Value| {
+        let Value::Object(params) = &report["params"] else { panic!("{report}") };
+        (params["progressToken"].as_str().unwrap().to_owned(), params["progress"].as_u64().unwrap())
+    };
+    reports.map(report).collect()
+}
+
+/// Reports until there is no room, while nobody reads. Returns how often it did.
+fn report<M: Machine>(script: &mut Script<M>, call: usize, from: u32, most: u32) -> u32 {
+    let call = script.calls[call].1.id;
+    for n in 0..most {
+        if !script.machine.has_room(call) {
+            return n;
+        }
+        script.input(Input::Note { call, note: at(f64::from(from + n)) });
     }
-    fill(&mut script, 0, 1000);
-    script.note(at(10_001.0));
-    assert!(!has_room(&script, 0), "what else waits counts");
+    most
+}
+
+/// A call that reports while nobody reads.
+fn reports_all_or_the_last<M: Machine>(mut script: Script<M>, stream: StreamId) {
+    // Who waits for room sends each report, in order.
+    for n in 1..=20 {
+        script.hold(true);
+        assert_eq!(report(&mut script, 0, n, 100), 1, "the next one would take its place");
+        script.hold(false);
+        assert!(has_room(&script, 0), "it was read");
+        assert_eq!(reports(&script.sent(stream)), [("t".into(), n.into())]);
+    }
+    // Who does not wait has the last one sent alone.
+    script.hold(true);
+    for n in 21..=10_000 {
+        script.note(at(f64::from(n)));
+        assert!(!has_room(&script, 0));
+    }
     script.hold(false);
-    let sent = script.received();
-    let progress: Vec<&Value> =
-        sent.messages.iter().filter(|message| message["method"] == "notifications/progress").collect();
-    assert_eq!(progress.len(), 1);
-    assert_eq!(progress[0]["params"]["progress"], 10_001);
-    assert!(has_room(&script, 0));
+    assert_eq!(reports(&script.sent(stream)), [("t".into(), 10_000)]);
+}
+
+#[test]
+fn rule_6_who_waits_for_room_loses_no_progress_and_of_who_does_not_the_last_comes_prog_6() {
+    let endpoint = fixture::endpoint();
+    let mut script = exchange(&endpoint, 1);
+    script.send(&modern_echo(1, &wants()));
+    reports_all_or_the_last(script, StreamId::ONLY);
+    let mut script = pipe(&endpoint);
+    script.send(&modern_echo(1, &wants()));
+    reports_all_or_the_last(script, StreamId::ONLY);
+    let mut script = opened_pipe(&endpoint, &json!({}));
+    script.send(&echo(1, &wants()));
+    reports_all_or_the_last(script, StreamId::ONLY);
+    let mut script = session(&endpoint, Revision::V2025_11_25, &json!({}));
+    script.send(&echo(1, &wants()));
+    let stream = script.stream();
+    reports_all_or_the_last(script, stream);
+}
+
+#[test]
+fn rule_6_progress_waits_for_that_of_its_own_call_alone_and_for_what_else_is_unsent() {
+    let mut script = pipe(&fixture::endpoint());
+    script.send(&modern_echo(1, &json!({"progressToken": "a", "io.modelcontextprotocol/logLevel": "error"})));
+    script.send(&modern_echo(2, &json!({"progressToken": "b"})));
+    script.hold(true);
+    assert_eq!(report(&mut script, 0, 1, 9), 1);
+    assert_eq!((has_room(&script, 0), has_room(&script, 1)), (false, true));
+    assert_eq!(report(&mut script, 1, 5, 9), 1);
+    script.hold(false);
+    assert_eq!(reports(&script.received()), [("a".into(), 1), ("b".into(), 5)]);
+    script.hold(true);
+    fill(&mut script, 0, 1000);
+    assert!(!has_room(&script, 1), "what else waits counts");
+    script.hold(false);
+    assert!(has_room(&script, 0) && has_room(&script, 1));
+}
+
+#[test]
+fn progress_that_a_reader_has_left_behind_holds_nobody_back() {
+    for resumable in [false, true] {
+        let id = SessionId::new([7; 16]);
+        let machine = Session::new(MachineId(1), fixture::endpoint(), id, Time(1_000_000));
+        let mut script = match resumable {
+            true => Script::new(machine.resumable()).resumable(),
+            false => Script::new(machine),
+        };
+        script.open(Revision::V2025_11_25, &json!({}));
+        script.send(&echo(1, &wants()));
+        let stream = script.stream();
+        script.note(at(1.0));
+        script.hold(true);
+        script.note(at(2.0));
+        assert!(!has_room(&script, 0));
+        let call = script.calls[0].1.id;
+        script.machine.handle(script.now, Input::Detach { stream });
+        for n in 3..50 {
+            log_at_once(&mut script);
+            assert!(script.machine.has_room(call), "{resumable}: nobody reads it, or the log has it");
+            script.machine.handle(script.now, Input::Note { call, note: at(f64::from(n)) });
+        }
+    }
 }
 
 // Who would wait for nothing.
@@ -257,10 +340,15 @@ fn what_a_reader_may_come_back_for_is_bounded_by_the_log_alone() {
         assert!(script.machine.has_room(call), "its driver pulls at once what is for the log");
         let note = Note::Log { level: Level::Error, logger: None, data: much().into() };
         script.machine.handle(script.now, Input::Note { call, note });
-        while let Some(output) = script.machine.poll_output() {
-            if let Output::Ready(stream) = output {
-                while script.machine.pull(stream, &mut Vec::new(), 0) == mcp_core::Pull::More {}
-            }
+        log_at_once(&mut script);
+    }
+}
+
+/// What a driver does for a stream whose reader may come back.
+fn log_at_once(script: &mut Script<Session>) {
+    while let Some(output) = script.machine.poll_output() {
+        if let Output::Ready(stream) = output {
+            while script.machine.pull(stream, &mut Vec::new(), 0) == mcp_core::Pull::More {}
         }
     }
 }
