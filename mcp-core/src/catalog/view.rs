@@ -26,6 +26,8 @@ use crate::wire::write;
 pub struct View {
     catalog: Arc<Catalog>,
     rule: Rule,
+    /// Whether nothing of it asks for scopes: for a caller that can have none.
+    unscoped: bool,
 }
 
 /// What of the catalogue is shown.
@@ -115,6 +117,26 @@ impl Item<'_> {
     }
 }
 
+/// One of the lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listing {
+    Tools,
+    Resources,
+    Templates,
+    Prompts,
+}
+
+/// Which page of a list is written, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Page<'a> {
+    pub(crate) revision: Revision,
+    /// For a client that shows no pages (APP-1), which has a list of tools of its own.
+    pub(crate) pageless: bool,
+    pub(crate) cursor: Option<&'a str>,
+    /// The most items; 0 counts as 1.
+    pub(crate) most: usize,
+}
+
 /// What answers for a URI.
 #[derive(Clone, Debug)]
 pub enum Found<'a> {
@@ -161,11 +183,11 @@ struct Part {
 
 impl Part {
     /// `None`: nothing is hidden.
-    fn of<T: Listed>(shelf: &Shelf<T>, mut visible: impl FnMut(Item<'_>) -> bool) -> Option<Self> {
+    fn of<T: Entry>(shelf: &Shelf<T>, mut visible: impl FnMut(usize, &T) -> bool) -> Option<Self> {
         let mut bits = alloc::vec![0_u64; shelf.items.len().div_ceil(64)].into_boxed_slice();
         let (mut keys, mut hidden) = (digest(b""), false);
         for (index, item) in shelf.items.iter().enumerate() {
-            if visible(item.item()) {
+            if visible(index, item) {
                 bits[index / 64] |= 1 << (index % 64);
                 keys = digest_on(digest_on(keys, item.key().as_bytes()), b"\0");
             } else {
@@ -208,19 +230,19 @@ impl View {
     /// Everything.
     #[must_use]
     pub const fn all(catalog: Arc<Catalog>) -> Self {
-        Self { catalog, rule: Rule::All }
+        Self { catalog, rule: Rule::All, unscoped: false }
     }
 
     /// The entries for which `visible` says so, which is asked of each at once.
     #[must_use]
     pub fn only(catalog: Arc<Catalog>, mut visible: impl FnMut(Item<'_>) -> bool) -> Self {
         let shown = Shown {
-            tools: Part::of(&catalog.tools, &mut visible),
-            resources: Part::of(&catalog.resources, &mut visible),
-            templates: Part::of(&catalog.templates, &mut visible),
-            prompts: Part::of(&catalog.prompts, &mut visible),
+            tools: Part::of(&catalog.tools, |_, tool| visible(tool.item())),
+            resources: Part::of(&catalog.resources, |_, resource| visible(resource.item())),
+            templates: Part::of(&catalog.templates, |_, template| visible(template.item())),
+            prompts: Part::of(&catalog.prompts, |_, prompt| visible(prompt.item())),
         };
-        Self { catalog, rule: Rule::Only(Arc::new(shown)) }
+        Self { catalog, rule: Rule::Only(Arc::new(shown)), unscoped: false }
     }
 
     /// The entries that `sight` shows, which is asked when it matters: of the one entry that is looked up, or of all of a list
@@ -230,7 +252,7 @@ impl View {
     /// sender is yet to be [let in](crate::Kind::Init) is judged once that is done. Its lists are private, as of [`View::only`].
     #[must_use]
     pub fn by(catalog: Arc<Catalog>, sight: Arc<dyn Sight>) -> Self {
-        Self { catalog, rule: Rule::By(Arc::new(By { sight, assigns: Bytes::new() })) }
+        Self { catalog, rule: Rule::By(Arc::new(By { sight, assigns: Bytes::new() })), unscoped: false }
     }
 
     /// The same for who was let in with these assigns. It makes a difference only to a [`View::by`].
@@ -240,7 +262,7 @@ impl View {
             Rule::By(by) => Rule::By(Arc::new(By { sight: Arc::clone(&by.sight), assigns })),
             rule => rule.clone(),
         };
-        Self { catalog: Arc::clone(&self.catalog), rule }
+        Self { catalog: Arc::clone(&self.catalog), rule, unscoped: self.unscoped }
     }
 
     /// As [`View::with_assigns`], at no cost where that makes no difference.
@@ -276,7 +298,7 @@ impl View {
     /// hidden from this one: a cache that everybody shares would give them to those from whom something is.
     #[must_use]
     pub const fn is_filtered(&self) -> bool {
-        !matches!(self.rule, Rule::All)
+        self.unscoped || !matches!(self.rule, Rule::All)
     }
 
     /// The tool of that name. A hidden one is not there.
@@ -349,7 +371,7 @@ impl View {
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        self.write_list(&self.catalog.tools, Audience::All, revision, cursor, page, out)
+        self.write_page(Listing::Tools, Page { revision, pageless: false, cursor, most: page }, out).map(drop)
     }
 
     /// The same for a client that shows no pages (APP-1). A cursor of one list goes on in the other.
@@ -364,7 +386,7 @@ impl View {
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        self.write_list(&self.catalog.tools, Audience::Pageless, revision, cursor, page, out)
+        self.write_page(Listing::Tools, Page { revision, pageless: true, cursor, most: page }, out).map(drop)
     }
 
     /// The same of `"resources":[…]` (RES-2).
@@ -379,7 +401,7 @@ impl View {
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        self.write_list(&self.catalog.resources, Audience::All, revision, cursor, page, out)
+        self.write_page(Listing::Resources, Page { revision, pageless: false, cursor, most: page }, out).map(drop)
     }
 
     /// The same of `"resourceTemplates":[…]` (RES-3).
@@ -394,7 +416,7 @@ impl View {
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        self.write_list(&self.catalog.templates, Audience::All, revision, cursor, page, out)
+        self.write_page(Listing::Templates, Page { revision, pageless: false, cursor, most: page }, out).map(drop)
     }
 
     /// The same of `"prompts":[…]` (PROMPT-1).
@@ -409,7 +431,7 @@ impl View {
         page: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        self.write_list(&self.catalog.prompts, Audience::All, revision, cursor, page, out)
+        self.write_page(Listing::Prompts, Page { revision, pageless: false, cursor, most: page }, out).map(drop)
     }
 
     /// Whether clients that show no pages get another list of tools.
@@ -417,52 +439,23 @@ impl View {
         self.catalog.tools.has_pages()
     }
 
-    /// How long the list of tools may be kept, and by whom.
-    pub(crate) fn tools_hint(&self, pageless: bool) -> ListHint {
-        self.list_hint(&self.catalog.tools, if pageless { Audience::Pageless } else { Audience::All })
-    }
-
-    /// The same of the list of resources.
-    pub(crate) fn resources_hint(&self) -> ListHint {
-        self.list_hint(&self.catalog.resources, Audience::All)
-    }
-
-    /// The same of the list of templates.
-    pub(crate) fn templates_hint(&self) -> ListHint {
-        self.list_hint(&self.catalog.templates, Audience::All)
-    }
-
-    /// The same of the list of prompts.
-    pub(crate) fn prompts_hint(&self) -> ListHint {
-        self.list_hint(&self.catalog.prompts, Audience::All)
-    }
-
-    /// What is shown of a list says together; of all of it, that is known. A part is private anyway (CACHE-4), so that there only
-    /// times matter.
-    fn list_hint<T: Listed>(&self, shelf: &Shelf<T>, audience: Audience) -> ListHint {
-        let all = shelf.hint(audience);
-        if !self.is_filtered() || !all.says_times() { all } else { shelf::hint(self.items(shelf), audience) }
-    }
-
     /// The same without what asks for scopes.
     pub(crate) fn unscoped(&self) -> Cow<'_, Self> {
-        if !self.catalog.has_scopes() {
-            return Cow::Borrowed(self);
+        match self.catalog.has_scopes() {
+            true => Cow::Owned(Self { unscoped: true, ..self.clone() }),
+            false => Cow::Borrowed(self),
         }
-        let shows = |item: Item<'_>| match item {
-            Item::Tool(tool) => self.tool(tool.name()).is_some(),
-            Item::Resource(resource) => self.resource(resource.uri()).is_some(),
-            Item::Template(template) => self.template(template.uri()).is_some(),
-            Item::Prompt(prompt) => self.prompt(prompt.name()).is_some(),
-        };
-        Cow::Owned(Self::only(Arc::clone(&self.catalog), |item| item.scopes().is_empty() && shows(item)))
     }
 
     fn shows<T: Listed>(&self, shelf: &Shelf<T>, index: usize) -> bool {
+        let item = &shelf.items[index];
+        if self.unscoped && item.guard().is_scoped() {
+            return false;
+        }
         match &self.rule {
             Rule::All => true,
             Rule::Only(shown) => T::part(shown).is_none_or(|part| part.shows(index)),
-            Rule::By(by) => by.shows(shelf.items[index].item()),
+            Rule::By(by) => by.shows(item.item()),
         }
     }
 
@@ -475,26 +468,44 @@ impl View {
         shown.map(|(_, item)| item)
     }
 
+    /// One page of a list, and what all that is shown of it says of how long it may be kept, and by whom.
+    pub(crate) fn write_page(&self, list: Listing, page: Page<'_>, out: &mut Vec<u8>) -> Result<ListHint, Fault> {
+        let Catalog { tools, resources, templates, prompts, .. } = &*self.catalog;
+        match list {
+            Listing::Tools if page.pageless => self.write_list(tools, Audience::Pageless, page, out),
+            Listing::Tools => self.write_list(tools, Audience::All, page, out),
+            Listing::Resources => self.write_list(resources, Audience::All, page, out),
+            Listing::Templates => self.write_list(templates, Audience::All, page, out),
+            Listing::Prompts => self.write_list(prompts, Audience::All, page, out),
+        }
+    }
+
     fn write_list<T: Listed>(
         &self,
         shelf: &Shelf<T>,
         audience: Audience,
-        revision: Revision,
-        cursor: Option<&str>,
-        page: usize,
+        page: Page<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
+    ) -> Result<ListHint, Fault> {
         let asked;
         let part = match &self.rule {
-            Rule::All => None,
-            Rule::Only(shown) => T::part(shown),
-            // Once for all of it: what the cursor says and what is shown agree, whatever the rule goes by.
-            Rule::By(by) => {
-                asked = Part::of(shelf, |item| by.shows(item));
+            Rule::All if !(self.unscoped && shelf.has_scopes()) => None,
+            Rule::Only(shown) if !(self.unscoped && shelf.has_scopes()) => T::part(shown),
+            // Once for all of it: what the cursor says, what is shown and what is said of it agree, whatever the rule goes by.
+            Rule::All | Rule::Only(_) | Rule::By(_) => {
+                asked = Part::of(shelf, |index, _| self.shows(shelf, index));
                 asked.as_ref()
             }
         };
-        write_list(shelf, part, shelf.list(revision, audience), cursor, page.max(1), out)
+        write_list(shelf, part, shelf.list(page.revision, audience), page, out)?;
+        let all = shelf.hint(audience);
+        Ok(match part {
+            // A part is private anyway (CACHE-4), so that there only times matter.
+            Some(part) if all.says_times() => {
+                shelf::hint(positions(shelf, Some(part), 0).map(|index| &shelf.items[index]), audience)
+            }
+            _ => all,
+        })
     }
 }
 
@@ -508,10 +519,10 @@ fn write_list<T: Entry>(
     shelf: &Shelf<T>,
     part: Option<&Part>,
     list: &List,
-    cursor: Option<&str>,
-    page: usize,
+    Page { cursor, most, .. }: Page<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
+    let most = most.max(1);
     let start = match cursor {
         Some(cursor) => after(shelf, part, cursor)?,
         None => 0,
@@ -519,14 +530,14 @@ fn write_list<T: Entry>(
     out.push(b'"');
     out.extend_from_slice(T::LIST.as_bytes());
     out.extend_from_slice(b"\":[");
-    if start == 0 && part.is_none() && shelf.items.len() <= page {
+    if start == 0 && part.is_none() && shelf.items.len() <= most {
         out.extend_from_slice(list.text());
         out.push(b']');
         return Ok(());
     }
     let mut positions = positions(shelf, part, start).filter(|&index| list.has(index));
     let mut last = None;
-    for index in positions.by_ref().take(page) {
+    for index in positions.by_ref().take(most) {
         if last.is_some() {
             out.push(b',');
         }
