@@ -251,6 +251,33 @@ fn what_nobody_wants_to_hear_is_waited_for_by_nobody() {
     assert!(!has_room(&script, 0), "that was wanted");
 }
 
+/// A call that has no room, and says what is not for its client to hear.
+fn still_waits<M: Machine>(mut script: Script<M>) {
+    script.hold(true);
+    fill(&mut script, 0, 1000);
+    let call = script.calls[0].1.id;
+    for note in [Note::Assigns("x".into()), Note::HangUp] {
+        script.input(Input::Note { call, note: note.clone() });
+        assert!(!script.machine.has_room(call), "{note:?}");
+    }
+    script.hold(false);
+    assert!(script.machine.has_room(call));
+}
+
+#[test]
+fn what_is_not_said_to_the_client_makes_no_room_on_any_machine() {
+    let endpoint = fixture::endpoint();
+    let mut script = exchange(&endpoint, 1);
+    script.send(&modern_echo(1, &wants()));
+    still_waits(script);
+    let mut script = pipe(&endpoint);
+    script.send(&modern_echo(1, &wants()));
+    still_waits(script);
+    let mut script = session(&endpoint, Revision::V2025_11_25, &json!({}));
+    script.send(&echo(1, &json!({})));
+    still_waits(script);
+}
+
 #[test]
 fn a_client_that_takes_json_alone_is_waited_for_by_nobody() {
     let mut script = exchange(&fixture::endpoint(), 1);
