@@ -29,6 +29,7 @@ pub use schema::{Mirror, MirrorKind};
 use shelf::Shelf;
 pub use tool::{TaskSupport, Tool, ToolAnnotations};
 pub use view::{Found, Item, Sight, View};
+pub(crate) use view::{Listing, Page};
 
 /// The registrant's own name for an entry. A call names its entry by it, so that a swapped catalogue harms nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -188,14 +188,11 @@ impl Exchange {
         if slot.call != call || !matches!(slot.phase, calls::Phase::Running) {
             return;
         }
-        if let Note::Assigns(assigns) = note {
-            return self.assign(assigns);
-        }
-        if !self.stream.carries_notes() {
-            return;
-        }
-        slot.queued = false;
         let frame = match note {
+            // HTTP-47: nobody comes back to a modern stream.
+            Note::HangUp => return,
+            Note::Assigns(assigns) => return self.assign(assigns),
+            _ if !self.stream.carries_notes() => return,
             Note::Progress { .. } => settle::progress(slot, note).map(|json| (FrameKind::Progress(slot.origin), json)),
             // LOG-3: only if this request asked, and only from the level that it asked for.
             Note::Log { level, .. }
@@ -203,11 +200,11 @@ impl Exchange {
             {
                 settle::log(note).map(|json| (FrameKind::Log, json))
             }
-            // HTTP-47: nobody comes back to a modern stream. ELIC-7: 2025-11-25 alone has pages that are done.
-            Note::Log { .. } | Note::HangUp | Note::PageDone { .. } | Note::Assigns(_) => None,
+            // ELIC-7: 2025-11-25 alone has pages that are done.
+            Note::Log { .. } | Note::PageDone { .. } => None,
         };
+        slot.queued = frame.is_some();
         let Some((kind, json)) = frame else { return };
-        slot.queued = true;
         let dropped = self.stream.outbox().dropped_logs();
         let reply = self.stream.note(kind, json, self.endpoint.limits());
         self.outputs.opened(StreamId::ONLY, reply);

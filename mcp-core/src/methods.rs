@@ -7,50 +7,38 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use crate::caching::{Caching, ListHint};
-use crate::catalog::{Found, Prompt, PromptArgument, Tool, View};
+use crate::caching::Caching;
+use crate::catalog::{Found, Listing, Page, Prompt, PromptArgument, Tool, View};
 use crate::encode::json::{self, members};
 use crate::endpoint::Endpoint;
 use crate::fault::{Fault, reflect};
 use crate::machine::{Completes, Kind};
 use crate::modern::{Court, kept};
-use crate::peer::{Peer, Revision, Scopes};
+use crate::peer::{Peer, Scopes};
 use crate::wire::{Param, decode, write};
 
 /// A method that lists or runs what the server offers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Method {
     /// Answered at once, by pages.
-    List(Listed),
+    List(Listing),
     Tool,
     Resource,
     Prompt,
     Complete,
 }
 
-/// One of the four lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listed {
-    Tools,
-    Resources,
-    Templates,
-    Prompts,
-}
-
-/// How a page of a list is written, and what its items say of it together.
-type WriteList = fn(&View, Revision, Option<&str>, usize, &mut Vec<u8>) -> Result<(), Fault>;
-
 impl Method {
     /// The method of that name, if what it is for is offered (BASE-9).
     pub(crate) fn of(name: &str, endpoint: &Endpoint) -> Option<Self> {
         let (method, offered) = match name {
             "tools/call" => (Self::Tool, endpoint.has_tools()),
-            "tools/list" => (Self::List(Listed::Tools), endpoint.has_tools()),
+            "tools/list" => (Self::List(Listing::Tools), endpoint.has_tools()),
             "resources/read" => (Self::Resource, endpoint.has_resources()),
-            "resources/list" => (Self::List(Listed::Resources), endpoint.has_resources()),
-            "resources/templates/list" => (Self::List(Listed::Templates), endpoint.has_resources()),
+            "resources/list" => (Self::List(Listing::Resources), endpoint.has_resources()),
+            "resources/templates/list" => (Self::List(Listing::Templates), endpoint.has_resources()),
             "prompts/get" => (Self::Prompt, endpoint.has_prompts()),
-            "prompts/list" => (Self::List(Listed::Prompts), endpoint.has_prompts()),
+            "prompts/list" => (Self::List(Listing::Prompts), endpoint.has_prompts()),
             "completion/complete" => (Self::Complete, endpoint.has_completions()),
             _ => return None,
         };
@@ -84,7 +72,7 @@ impl Court<'_> {
 
 /// One page of a list: its items and `nextCursor` (PAGE-1). Returns how long it may be kept, and by whom, as far as the items and
 /// the endpoint say it.
-pub(crate) fn write_page(out: &mut Vec<u8>, list: Listed, court: &Court<'_>, peer: &Peer) -> Result<Caching, Fault> {
+pub(crate) fn write_page(out: &mut Vec<u8>, list: Listing, court: &Court<'_>, peer: &Peer) -> Result<Caching, Fault> {
     let cursor = match court.message.param(Param::Cursor) {
         None => None,
         Some(_) => match court.message.param_str(Param::Cursor) {
@@ -93,15 +81,13 @@ pub(crate) fn write_page(out: &mut Vec<u8>, list: Listed, court: &Court<'_>, pee
         },
     };
     let view = court.listed();
-    let pageless = !court.endpoint.shows_pages(peer);
-    let (write, hint): (WriteList, ListHint) = match list {
-        Listed::Tools if pageless => (View::write_pageless_tools, view.tools_hint(true)),
-        Listed::Tools => (View::write_tools, view.tools_hint(false)),
-        Listed::Resources => (View::write_resources, view.resources_hint()),
-        Listed::Templates => (View::write_templates, view.templates_hint()),
-        Listed::Prompts => (View::write_prompts, view.prompts_hint()),
+    let page = Page {
+        revision: peer.revision,
+        pageless: !court.endpoint.shows_pages(peer),
+        cursor: cursor.as_deref(),
+        most: court.endpoint.limits().page,
     };
-    write(&view, peer.revision, cursor.as_deref(), court.endpoint.limits().page, out)?;
+    let hint = view.write_page(list, page, out)?;
     Ok(hint.or(court.endpoint.caching()).seen_by_one(view.is_filtered()))
 }
 

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use crate::ask;
 use crate::caching::Caching;
 use crate::calls::Admission;
-use crate::catalog::View;
+use crate::catalog::{Listing, View};
 use crate::endpoint::Endpoint;
 use crate::fault::{Code, Fault};
 use crate::headers::{self, Head};
 use crate::legacy::Ready;
 use crate::listen::Listen;
 use crate::machine::{Kind, Level};
-use crate::methods::{self, Listed, Method};
+use crate::methods::{self, Method};
 use crate::peer::{Caller, Capabilities, Peer, Revision};
 use crate::settle;
 use crate::time::Time;
@@ -173,9 +173,9 @@ impl Requested<'_> {
     }
 }
 
-fn list(court: &Court<'_>, list: Listed, request: &Requested<'_>) -> Result<Step, Fault> {
+fn list(court: &Court<'_>, list: Listing, request: &Requested<'_>) -> Result<Step, Fault> {
     // What a client is shown by what it can do is nothing to be shown to all.
-    let apart = list == Listed::Tools && court.endpoint.tells_pages_apart() && court.view.has_pages();
+    let apart = list == Listing::Tools && court.endpoint.tells_pages_apart() && court.view.has_pages();
     let mut out = Vec::with_capacity(512);
     write::result_open(&mut out, request.id);
     out.extend_from_slice(b"{\"resultType\":\"complete\",");

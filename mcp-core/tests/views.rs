@@ -16,6 +16,8 @@ use mcp_core::{
 use serde_json::{Value, json};
 use testkit::{Script, Sent, Talk, fixture};
 
+#[path = "views/asked.rs"]
+mod asked;
 #[path = "views/changes.rs"]
 mod changes;
 

@@ -246,9 +246,7 @@ impl Cell {
 
     /// Wakes and stops whom it concerns.
     fn announce(&self, shared: &Shared, due: Due) -> Calls {
-        // A call that was answered or given up may have tasks that wait to speak for it; and a stream that is let go is read no more.
-        let roomy = self.lock().roomy();
-        due.wakers.into_iter().chain(roomy).for_each(Waker::wake);
+        due.wakers.into_iter().for_each(Waker::wake);
         due.stops.iter().for_each(|stop| stop.stop());
         if due.closed {
             shared.sessions.remove(self.id);

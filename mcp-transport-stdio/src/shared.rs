@@ -150,16 +150,10 @@ impl State {
         (self.pipe.pull(StreamId::ONLY, buffer, limit), self.roomy())
     }
 
-    fn has_room(&self, call: CallId) -> bool {
-        !self.running.contains(&call) || self.pipe.has_room(call)
-    }
-
     /// Those who need not wait any more, to be woken without the lock.
     pub(crate) fn roomy(&mut self) -> Vec<Waker> {
-        let mut waiters = std::mem::take(&mut self.waiters);
-        let roomy = waiters.roomy(|call| self.has_room(call));
-        self.waiters = waiters;
-        roomy
+        let Self { pipe, running, waiters, .. } = self;
+        waiters.roomy(|call| !running.contains(&call) || pipe.has_room(call))
     }
 
     /// Whether the call still runs; it does no longer when this is asked again.
@@ -186,9 +180,8 @@ impl<C: Clock> Uplink for Shared<C> {
     }
 
     fn poll_room(&self, call: CallId, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.lock();
-        let has_room = state.has_room(call);
-        state.waiters.poll_room(call, has_room, cx)
+        let State { pipe, running, waiters, .. } = &mut *self.lock();
+        waiters.poll_room(call, !running.contains(&call) || pipe.has_room(call), cx)
     }
 }
 

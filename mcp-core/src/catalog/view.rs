@@ -2,23 +2,21 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 
-use super::list::List;
-use super::shelf::{self, Audience, Entry, Shelf};
+use super::shelf::{Entry, Shelf};
 use super::{Catalog, Prompt, Resource, Template, Tool, digest, digest_on};
-use crate::caching::{CacheHint, ListHint};
-use crate::fault::Fault;
-use crate::peer::{Revision, Scopes};
+use crate::caching::CacheHint;
+use crate::peer::Scopes;
 use crate::uri_template;
-use crate::wire::write;
+
+mod page;
+
+pub(crate) use page::{Listing, Page};
 
 /// All of a catalogue, or a part of it. Cheap to clone; a list and a call that use the same view agree.
 ///
@@ -27,6 +25,8 @@ use crate::wire::write;
 pub struct View {
     catalog: Arc<Catalog>,
     rule: Rule,
+    /// Whether nothing of it asks for scopes: for a caller that can have none.
+    unscoped: bool,
 }
 
 /// What of the catalogue is shown.
@@ -162,11 +162,11 @@ struct Part {
 
 impl Part {
     /// `None`: nothing is hidden.
-    fn of<T: Listed>(shelf: &Shelf<T>, mut visible: impl FnMut(Item<'_>) -> bool) -> Option<Self> {
+    fn of<T: Entry>(shelf: &Shelf<T>, mut visible: impl FnMut(usize, &T) -> bool) -> Option<Self> {
         let mut bits = alloc::vec![0_u64; shelf.items.len().div_ceil(64)].into_boxed_slice();
         let (mut keys, mut hidden) = (digest(b""), false);
         for (index, item) in shelf.items.iter().enumerate() {
-            if visible(item.item()) {
+            if visible(index, item) {
                 bits[index / 64] |= 1 << (index % 64);
                 keys = digest_on(digest_on(keys, item.key().as_bytes()), b"\0");
             } else {
@@ -209,19 +209,19 @@ impl View {
     /// Everything.
     #[must_use]
     pub const fn all(catalog: Arc<Catalog>) -> Self {
-        Self { catalog, rule: Rule::All }
+        Self { catalog, rule: Rule::All, unscoped: false }
     }
 
     /// The entries for which `visible` says so, which is asked of each at once.
     #[must_use]
     pub fn only(catalog: Arc<Catalog>, mut visible: impl FnMut(Item<'_>) -> bool) -> Self {
         let shown = Shown {
-            tools: Part::of(&catalog.tools, &mut visible),
-            resources: Part::of(&catalog.resources, &mut visible),
-            templates: Part::of(&catalog.templates, &mut visible),
-            prompts: Part::of(&catalog.prompts, &mut visible),
+            tools: Part::of(&catalog.tools, |_, tool| visible(tool.item())),
+            resources: Part::of(&catalog.resources, |_, resource| visible(resource.item())),
+            templates: Part::of(&catalog.templates, |_, template| visible(template.item())),
+            prompts: Part::of(&catalog.prompts, |_, prompt| visible(prompt.item())),
         };
-        Self { catalog, rule: Rule::Only(Arc::new(shown)) }
+        Self { catalog, rule: Rule::Only(Arc::new(shown)), unscoped: false }
     }
 
     /// The entries that `sight` shows, which is asked when it matters: of the one entry that is looked up, or of all of a list
@@ -231,7 +231,7 @@ impl View {
     /// sender is yet to be [let in](crate::Kind::Init) is judged once that is done. Its lists are private, as of [`View::only`].
     #[must_use]
     pub fn by(catalog: Arc<Catalog>, sight: Arc<dyn Sight>) -> Self {
-        Self { catalog, rule: Rule::By(Arc::new(By { sight, assigns: Bytes::new() })) }
+        Self { catalog, rule: Rule::By(Arc::new(By { sight, assigns: Bytes::new() })), unscoped: false }
     }
 
     /// The same for who was let in with these assigns. It makes a difference only to a [`View::by`].
@@ -241,7 +241,7 @@ impl View {
             Rule::By(by) => Rule::By(Arc::new(By { sight: Arc::clone(&by.sight), assigns })),
             rule => rule.clone(),
         };
-        Self { catalog: Arc::clone(&self.catalog), rule }
+        Self { catalog: Arc::clone(&self.catalog), rule, unscoped: self.unscoped }
     }
 
     /// As [`View::with_assigns`], at no cost where that makes no difference.
@@ -277,7 +277,7 @@ impl View {
     /// hidden from this one: a cache that everybody shares would give them to those from whom something is.
     #[must_use]
     pub const fn is_filtered(&self) -> bool {
-        !matches!(self.rule, Rule::All)
+        self.unscoped || !matches!(self.rule, Rule::All)
     }
 
     /// The tool of that name. A hidden one is not there.
@@ -338,134 +338,28 @@ impl View {
         self.items(&self.catalog.prompts)
     }
 
-    /// Appends `"tools":[…]` as the revision has it and, if there is more, `,"nextCursor":"…"` (TOOL-2, PAGE-1).
-    ///
-    /// `page` is the most items to write; 0 counts as 1.
-    ///
-    /// # Errors
-    ///
-    /// -32602 if the cursor was not made by this list for this caller (PAGE-2, PAGE-3). Nothing is appended then.
-    pub fn write_tools(
-        &self,
-        revision: Revision,
-        cursor: Option<&str>,
-        page: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
-        self.write_list(&self.catalog.tools, Audience::All, revision, cursor, page, out)
-    }
-
-    /// The same for a client that shows no pages (APP-1). A cursor of one list goes on in the other.
-    ///
-    /// # Errors
-    ///
-    /// As [`View::write_tools`].
-    pub fn write_pageless_tools(
-        &self,
-        revision: Revision,
-        cursor: Option<&str>,
-        page: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
-        self.write_list(&self.catalog.tools, Audience::Pageless, revision, cursor, page, out)
-    }
-
-    /// The same of `"resources":[…]` (RES-2).
-    ///
-    /// # Errors
-    ///
-    /// As [`View::write_tools`].
-    pub fn write_resources(
-        &self,
-        revision: Revision,
-        cursor: Option<&str>,
-        page: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
-        self.write_list(&self.catalog.resources, Audience::All, revision, cursor, page, out)
-    }
-
-    /// The same of `"resourceTemplates":[…]` (RES-3).
-    ///
-    /// # Errors
-    ///
-    /// As [`View::write_tools`].
-    pub fn write_templates(
-        &self,
-        revision: Revision,
-        cursor: Option<&str>,
-        page: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
-        self.write_list(&self.catalog.templates, Audience::All, revision, cursor, page, out)
-    }
-
-    /// The same of `"prompts":[…]` (PROMPT-1).
-    ///
-    /// # Errors
-    ///
-    /// As [`View::write_tools`].
-    pub fn write_prompts(
-        &self,
-        revision: Revision,
-        cursor: Option<&str>,
-        page: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
-        self.write_list(&self.catalog.prompts, Audience::All, revision, cursor, page, out)
-    }
-
     /// Whether clients that show no pages get another list of tools.
     pub(crate) fn has_pages(&self) -> bool {
         self.catalog.tools.has_pages()
     }
 
-    /// How long the list of tools may be kept, and by whom.
-    pub(crate) fn tools_hint(&self, pageless: bool) -> ListHint {
-        self.list_hint(&self.catalog.tools, if pageless { Audience::Pageless } else { Audience::All })
-    }
-
-    /// The same of the list of resources.
-    pub(crate) fn resources_hint(&self) -> ListHint {
-        self.list_hint(&self.catalog.resources, Audience::All)
-    }
-
-    /// The same of the list of templates.
-    pub(crate) fn templates_hint(&self) -> ListHint {
-        self.list_hint(&self.catalog.templates, Audience::All)
-    }
-
-    /// The same of the list of prompts.
-    pub(crate) fn prompts_hint(&self) -> ListHint {
-        self.list_hint(&self.catalog.prompts, Audience::All)
-    }
-
-    /// What is shown of a list says together; of all of it, that is known. A part is private anyway (CACHE-4), so that there only
-    /// times matter.
-    fn list_hint<T: Listed>(&self, shelf: &Shelf<T>, audience: Audience) -> ListHint {
-        let all = shelf.hint(audience);
-        if !self.is_filtered() || !all.says_times() { all } else { shelf::hint(self.items(shelf), audience) }
-    }
-
     /// The same without what asks for scopes.
     pub(crate) fn unscoped(&self) -> Cow<'_, Self> {
-        if !self.catalog.has_scopes() {
-            return Cow::Borrowed(self);
+        match self.catalog.has_scopes() {
+            true => Cow::Owned(Self { unscoped: true, ..self.clone() }),
+            false => Cow::Borrowed(self),
         }
-        let shows = |item: Item<'_>| match item {
-            Item::Tool(tool) => self.tool(tool.name()).is_some(),
-            Item::Resource(resource) => self.resource(resource.uri()).is_some(),
-            Item::Template(template) => self.template(template.uri()).is_some(),
-            Item::Prompt(prompt) => self.prompt(prompt.name()).is_some(),
-        };
-        Cow::Owned(Self::only(Arc::clone(&self.catalog), |item| item.scopes().is_empty() && shows(item)))
     }
 
     fn shows<T: Listed>(&self, shelf: &Shelf<T>, index: usize) -> bool {
+        let item = &shelf.items[index];
+        if self.unscoped && item.guard().is_scoped() {
+            return false;
+        }
         match &self.rule {
             Rule::All => true,
             Rule::Only(shown) => T::part(shown).is_none_or(|part| part.shows(index)),
-            Rule::By(by) => by.shows(shelf.items[index].item()),
+            Rule::By(by) => by.shows(item.item()),
         }
     }
 
@@ -477,28 +371,6 @@ impl View {
         let shown = shelf.items.iter().enumerate().filter(|(index, _)| self.shows(shelf, *index));
         shown.map(|(_, item)| item)
     }
-
-    fn write_list<T: Listed>(
-        &self,
-        shelf: &Shelf<T>,
-        audience: Audience,
-        revision: Revision,
-        cursor: Option<&str>,
-        page: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
-        let asked;
-        let part = match &self.rule {
-            Rule::All => None,
-            Rule::Only(shown) => T::part(shown),
-            // Once for all of it: what the cursor says and what is shown agree, whatever the rule goes by.
-            Rule::By(by) => {
-                asked = Part::of(shelf, |item| by.shows(item));
-                asked.as_ref()
-            }
-        };
-        write_list(shelf, part, shelf.list(revision, audience), cursor, page.max(1), out)
-    }
 }
 
 impl By {
@@ -506,83 +378,6 @@ impl By {
         self.sight.shows(item, &self.assigns)
     }
 }
-
-fn write_list<T: Entry>(
-    shelf: &Shelf<T>,
-    part: Option<&Part>,
-    list: &List,
-    cursor: Option<&str>,
-    page: usize,
-    out: &mut Vec<u8>,
-) -> Result<(), Fault> {
-    let start = match cursor {
-        Some(cursor) => after(shelf, part, cursor)?,
-        None => 0,
-    };
-    out.push(b'"');
-    out.extend_from_slice(T::LIST.as_bytes());
-    out.extend_from_slice(b"\":[");
-    if start == 0 && part.is_none() && shelf.items.len() <= page {
-        out.extend_from_slice(list.text());
-        out.push(b']');
-        return Ok(());
-    }
-    let mut positions = positions(shelf, part, start).filter(|&index| list.has(index));
-    let mut last = None;
-    for index in positions.by_ref().take(page) {
-        if last.is_some() {
-            out.push(b',');
-        }
-        out.extend_from_slice(list.item(index));
-        last = Some(index);
-    }
-    out.push(b']');
-    if let (Some(last), Some(_)) = (last, positions.next()) {
-        out.extend_from_slice(b",\"nextCursor\":");
-        write::string(out, &cursor_after(shelf.items[last].key(), T::MARK, part));
-    }
-    Ok(())
-}
-
-/// The cursor for what comes after that entry: version, list, who may see what, and the key. No count or offset, so that it
-/// survives a restart and a change of the list.
-fn cursor_after(key: &str, mark: u8, part: Option<&Part>) -> String {
-    let mut plain = Vec::with_capacity(6 + key.len());
-    plain.extend_from_slice(&[FORMAT, mark]);
-    plain.extend_from_slice(&fingerprint(part));
-    plain.extend_from_slice(key.as_bytes());
-    URL_SAFE_NO_PAD.encode(plain)
-}
-
-/// The position after the entry that a cursor names, which must be one that is shown: a made-up cursor tells nothing.
-fn after<T: Entry>(shelf: &Shelf<T>, part: Option<&Part>, cursor: &str) -> Result<usize, Fault> {
-    let read = || {
-        if cursor.len() > MAX_CURSOR {
-            return None;
-        }
-        let plain = URL_SAFE_NO_PAD.decode(cursor).ok()?;
-        let key = plain.strip_prefix(&[FORMAT, T::MARK])?.strip_prefix(&fingerprint(part))?;
-        let last = shelf.position(core::str::from_utf8(key).ok()?)?;
-        part.is_none_or(|part| part.shows(last)).then_some(last)
-    };
-    read().map(|last| last + 1).ok_or_else(|| {
-        Fault::invalid_params("Invalid cursor: it is not one that this list gave out to you; start again without one")
-    })
-}
-
-fn fingerprint(part: Option<&Part>) -> [u8; 4] {
-    part.map_or([0; 4], |part| part.fingerprint)
-}
-
-fn positions<T>(shelf: &Shelf<T>, part: Option<&Part>, start: usize) -> impl Iterator<Item = usize> {
-    (start..shelf.items.len()).filter(move |&index| part.is_none_or(|part| part.shows(index)))
-}
-
-/// The format of the cursors.
-const FORMAT: u8 = 1;
-
-/// Characters of a cursor: the longest key is a URI of 2,048 bytes, and base64 makes 4 characters of 3 bytes.
-const MAX_CURSOR: usize = (super::resource::MAX_URI + 6).div_ceil(3) * 4;
 
 /// Bytes of a URI that is looked up: each template reads it once.
 const MAX_READ: usize = 8192;

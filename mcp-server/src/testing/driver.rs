@@ -388,16 +388,10 @@ impl State {
         output
     }
 
-    fn has_room(&self, call: CallId) -> bool {
-        self.unheard.len() < UNREAD || !self.running.contains(&call)
-    }
-
     /// The calls that need not wait any more, to be woken without the lock.
     fn roomy(&mut self) -> Vec<Waker> {
-        let mut waiters = std::mem::take(&mut self.waiters);
-        let roomy = waiters.roomy(|call| self.has_room(call));
-        self.waiters = waiters;
-        roomy
+        let Self { unheard, running, waiters, .. } = self;
+        waiters.roomy(|call| unheard.len() < UNREAD || !running.contains(&call))
     }
 
     /// Takes what the machine has to say.
@@ -441,9 +435,8 @@ impl Uplink for Shared {
     }
 
     fn poll_room(&self, call: CallId, cx: &mut task::Context<'_>) -> Poll<()> {
-        let mut state = self.lock();
-        let has_room = state.has_room(call);
-        state.waiters.poll_room(call, has_room, cx)
+        let State { unheard, running, waiters, .. } = &mut *self.lock();
+        waiters.poll_room(call, unheard.len() < UNREAD || !running.contains(&call), cx)
     }
 }
 

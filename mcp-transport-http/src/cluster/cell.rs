@@ -139,7 +139,8 @@ impl Cell {
         let woken = {
             let at = self.at(shared);
             let mut state = self.lock();
-            if state.life == Life::Live { state.hear_of_change(at) } else { None }
+            let heard = if state.life == Life::Live { state.hear_of_change(at) } else { None };
+            heard.map(|due| state.with_roomy(due))
         };
         match woken {
             Some(due) => self.perform_elsewhere(shared, due),
@@ -186,7 +187,8 @@ impl Cell {
             if state.life == Life::Left {
                 return;
             }
-            state.fenced()
+            let due = state.fenced();
+            state.with_roomy(due)
         };
         tracing::warn!(session = ?self.key.session, "a session is not this node's any more: it is dropped here");
         self.perform_elsewhere(shared, due);
@@ -243,7 +245,8 @@ impl Cell {
         if state.life != Life::Live || (by_client && at.now >= state.lease_until) {
             return Err(Gone);
         }
-        Ok(state.handle(at, input, context))
+        let due = state.handle(at, input, context);
+        Ok(state.with_roomy(due))
     }
 
     /// Does something with a session that is still here.
@@ -254,9 +257,17 @@ impl Cell {
             if state.life != Life::Live {
                 return;
             }
-            act(&mut state, at)
+            let due = act(&mut state, at);
+            state.with_roomy(due)
         };
         self.perform_elsewhere(shared, due);
+    }
+
+    /// The same, whatever has become of it.
+    pub(super) fn change(&self, change: impl FnOnce(&mut State) -> Due) -> Due {
+        let mut state = self.lock();
+        let due = change(&mut state);
+        state.with_roomy(due)
     }
 
     pub(super) fn at<'a>(&self, shared: &'a Shared) -> At<'a> {
@@ -301,8 +312,7 @@ impl Cell {
 
     /// Wakes and stops whom it concerns, and has stored what is to be stored.
     fn announce(self: &Arc<Self>, due: Due) -> Vec<Held> {
-        let roomy = self.lock().roomy();
-        due.wakers.into_iter().chain(roomy).for_each(Waker::wake);
+        due.wakers.into_iter().for_each(Waker::wake);
         due.stops.iter().for_each(|stop| stop.stop());
         if let Some(batch) = due.batch {
             self.store(batch);
@@ -376,7 +386,7 @@ impl Cell {
     /// whether it has gone.
     pub(super) fn let_go(self: &Arc<Self>, shared: &Shared) -> bool {
         let at = self.at(shared);
-        let due = self.lock().let_go(at);
+        let due = self.change(|state| state.let_go(at));
         self.perform_elsewhere(shared, due);
         matches!(self.lock().life, Life::Left | Life::Fenced)
     }

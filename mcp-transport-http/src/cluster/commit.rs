@@ -50,18 +50,18 @@ pub(super) async fn run(cell: Arc<Cell>, weak: Weak<Shared>, mut batch: Batch) {
             Ok(()) => {
                 backoff = Backoff::new();
                 let at = cell.at(&shared);
-                cell.lock().committed(at, &batch)
+                cell.change(|state| state.committed(at, &batch))
             }
             Err(StoreError::Fenced) if matches!(batch, Batch::Release { .. } | Batch::Remove) => {
                 // It was done before, or somebody else goes on: it is not here any more in either case.
                 let at = cell.at(&shared);
-                cell.lock().committed(at, &batch)
+                cell.change(|state| state.committed(at, &batch))
             }
             Err(StoreError::Fenced) => return cell.fenced(&shared),
             Err(error) => {
                 tracing::warn!(%error, session = ?cell.key().session, "a session could not be stored, and will be tried again");
                 let at = cell.at(&shared);
-                cell.lock().failed(at, &batch, node.cluster.patience)
+                cell.change(|state| state.failed(at, &batch, node.cluster.patience))
             }
         };
         let again = matches!(&batch, Batch::Store(_) | Batch::Remove) && cell.lock().failing.is_some();

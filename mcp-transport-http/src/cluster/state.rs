@@ -62,6 +62,15 @@ enum Machinery {
     Gone,
 }
 
+impl Machinery {
+    const fn awake(&self) -> Option<&Session> {
+        match self {
+            Self::Awake(machine) => Some(machine),
+            Self::Asleep(_) | Self::Gone => None,
+        }
+    }
+}
+
 /// Whether the session is still this node's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
@@ -211,11 +220,8 @@ impl State {
         }
     }
 
-    pub(super) fn machine(&self) -> Option<&Session> {
-        match &self.machine {
-            Machinery::Awake(machine) => Some(machine),
-            Machinery::Asleep(_) | Machinery::Gone => None,
-        }
+    pub(super) const fn machine(&self) -> Option<&Session> {
+        self.machine.awake()
     }
 
     /// A deadline has come: of a sleeper it may be a silence only.
@@ -480,7 +486,7 @@ impl State {
     }
 
     pub(super) fn tail(&self, stream: StreamId) -> Option<Tail> {
-        self.tails.iter().find(|(open, _)| *open == stream).map(|(_, tail)| *tail)
+        tail(&self.tails, stream)
     }
 
     pub(super) fn slot(&mut self, stream: StreamId) -> Option<&mut Slot> {
@@ -503,25 +509,20 @@ impl State {
 
     /// Whether a call may say more; also if nobody would hear it.
     pub(super) fn poll_room(&mut self, call: CallId, cx: &Context<'_>) -> Poll<()> {
-        let has_room = self.has_room(call);
-        self.waiters.poll_room(call, has_room, cx)
+        let Self { machine, slots, tails, waiters, .. } = self;
+        waiters.poll_room(call, has_room(machine, slots, tails, call), cx)
     }
 
-    /// The calls that need not wait any more, to be woken without the lock: to be asked after each input, each commit, and
-    /// whenever a reader has taken something.
+    /// What is due after an input or a commit, with the calls that need not wait any more: taken under the same lock.
+    pub(super) fn with_roomy(&mut self, mut due: Due) -> Due {
+        due.wakers.extend(self.roomy());
+        due
+    }
+
+    /// The calls that need not wait any more, to be woken without the lock: to be asked also when a reader has taken something.
     pub(super) fn roomy(&mut self) -> Vec<Waker> {
-        let mut waiters = std::mem::take(&mut self.waiters);
-        let roomy = waiters.roomy(|call| self.has_room(call));
-        self.waiters = waiters;
-        roomy
-    }
-
-    /// What was said waits within the machine while something is stored, and then for its reader.
-    fn has_room(&self, call: CallId) -> bool {
-        let Some(machine) = self.machine() else { return true };
-        let Some(stream) = machine.stream_of(call) else { return true };
-        let Some(slot) = self.slots.iter().find(|slot| slot.stream == stream) else { return machine.has_room(call) };
-        machine.has_room(call) && slot.has_room(self.tail(stream))
+        let Self { machine, slots, tails, waiters, .. } = self;
+        waiters.roomy(|call| has_room(machine, slots, tails, call))
     }
 
     /// Whether the store knows it as this node's.
@@ -549,6 +550,18 @@ fn note_said(tails: &mut Vec<(StreamId, Tail)>, event: EventId) {
         Some((_, tail)) => tail.said = event.number,
         None => tails.push((event.stream, Tail { stored: 0, said: event.number, ended: false })),
     }
+}
+
+/// Whether a call may say more. What was said waits within the machine while something is stored, and then for its reader.
+fn has_room(machine: &Machinery, slots: &[Slot], tails: &[(StreamId, Tail)], call: CallId) -> bool {
+    let Some(machine) = machine.awake() else { return true };
+    let Some(stream) = machine.stream_of(call) else { return true };
+    let read = slots.iter().find(|slot| slot.stream == stream);
+    machine.has_room(call) && read.is_none_or(|slot| slot.has_room(tail(tails, stream)))
+}
+
+fn tail(tails: &[(StreamId, Tail)], stream: StreamId) -> Option<Tail> {
+    tails.iter().find(|(open, _)| *open == stream).map(|(_, tail)| *tail)
 }
 
 /// What breaks a silence (HTTP-45).

@@ -116,6 +116,7 @@ pub(crate) struct Keeper<'a> {
 pub(crate) struct Hands<'a> {
     pub(super) awake: &'a mut Awake,
     pub(super) readers: &'a mut Readers,
+    waiters: &'a mut Waiters,
 }
 
 impl From<&Reply> for Opened {
@@ -147,8 +148,9 @@ impl State {
 
     /// The machine, if it is awake.
     pub(crate) fn hands(&mut self) -> Option<Hands<'_>> {
-        match &mut self.life {
-            Life::Awake(awake) => Some(Hands { awake, readers: &mut self.readers }),
+        let Self { life, readers, waiters } = self;
+        match life {
+            Life::Awake(awake) => Some(Hands { awake, readers, waiters }),
             Life::Waking(_) | Life::Asleep | Life::Left => None,
         }
     }
@@ -173,7 +175,7 @@ impl State {
         self.waiters.poll_room(call, has_room, cx)
     }
 
-    /// The calls that need not wait any more, to be woken without the lock: to be asked after each input and each pull.
+    /// The calls that need not wait any more, to be woken without the lock: to be asked after each pull. An input tells by itself.
     pub(super) fn roomy(&mut self) -> Vec<Waker> {
         self.waiters.roomy(|call| self.life.has_room(call))
     }
@@ -189,7 +191,8 @@ impl State {
     /// Everybody stops reading: there will be nothing more. Returns whom to wake for it.
     pub(super) fn end(&mut self) -> Vec<Waker> {
         self.life = Life::Left;
-        std::mem::take(&mut self.readers.slots).into_iter().filter_map(|slot| slot.waker).collect()
+        let readers = std::mem::take(&mut self.readers.slots).into_iter().filter_map(|slot| slot.waker);
+        readers.chain(self.waiters.roomy(|_| true)).collect()
     }
 }
 
@@ -275,6 +278,8 @@ impl Hands<'_> {
             self.awake.machine.handle(keeper.now, Input::Detach { stream });
             self.obey(keeper, &mut due);
         }
+        // A call that was answered or given up may have tasks that wait to speak for it; and a stream that is let go is read no more.
+        due.wakers.extend(self.waiters.roomy(|call| self.awake.machine.has_room(call)));
         due
     }
 
