@@ -1,7 +1,7 @@
 //! What every store must keep, as functions that anyone can run on theirs.
 //!
 //! Each function is one promise of the [module](super), and panics if it is broken. They make sessions and nodes of their
-//! own, so they can run side by side, on a store that holds others. [`sessions`], [`events`] and [`frames`] run all of one trait.
+//! own, so they can run side by side, on a store that holds others. [`sessions()`], [`events()`] and [`frames()`] run all of one trait.
 //!
 //! ```
 //! use std::future::ready;
