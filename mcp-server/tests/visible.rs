@@ -360,3 +360,34 @@ fn entries_that_come_later_are_ruled_too() {
         assert_eq!(bob.list_tools().await.len(), 1);
     });
 }
+
+#[test]
+fn code_knows_who_asks_and_lists_that_differ_by_scope_are_private_auth_17_cache_4() {
+    let who = tool("who").tag("admin", true).run(|caller: Caller| {
+        let scopes: Vec<String> = caller.scopes.iter().map(str::to_owned).collect();
+        format!("{} {}", caller.principal.map_or_else(String::new, |user| user.as_str().to_owned()), scopes.join(","))
+    });
+    let rule = |entry: &Shown, viewer: &Viewer| entry.tag("admin") != true || viewer.has_scope("admin");
+    let app = Server::new("test", "1")
+        .cache(mcp_server::CacheHint::new().public())
+        .tool(tool("open"))
+        .tool(who)
+        .visible(rule)
+        .build()
+        .unwrap();
+    block_on(async {
+        for (scopes, names) in [("admin other", &["open", "who"][..]), ("other", &["open"])] {
+            let of = || Client::builder(&app).revision(Revision::MODERN).principal("ann").scopes(scopes);
+            let mut client = of().connect();
+            let listed = client.request("tools/list", json!({})).await;
+            listed.assert_at("/result/cacheScope", "private");
+            let found: Vec<String> = client.list_tools().await.into_iter().map(|tool| tool.name).collect();
+            assert_eq!(found, names, "{scopes}");
+            let answer = client.call("who", json!({})).await;
+            match names.contains(&"who") {
+                true => answer.assert_text("ann admin,other"),
+                false => answer.assert_fault(-32602),
+            };
+        }
+    });
+}
